@@ -14,7 +14,6 @@ import {
   type PartSearch,
   searchNames,
 } from './names.ts';
-
 import type { ArchiveStore } from './store.ts';
 
 /** The files of an archive, and where they are. */

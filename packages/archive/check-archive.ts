@@ -1,7 +1,6 @@
 import { type KnownFile, knownFiles, loadManifest, readKnownFile, unnamedOf } from './archive-files.ts';
 import { isFileName, UNFINISHED } from './file-names.ts';
 import { type ArchiveGap, filesOf, type Manifest } from './manifest.ts';
-
 import { openStore } from './open-store.ts';
 import type { ArchivePlace, ArchiveStore } from './store.ts';
 

@@ -11,9 +11,7 @@ import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archiv
 import { begunAhead } from './begun-ahead.ts';
 import { type Duck, openDuckDb, type PrivateFile, privateFile, sqlText } from './duckdb.ts';
 import { type ArchivedFile, filesOf, type ManifestLine } from './manifest.ts';
-
 import type { NameIndex } from './names.ts';
-
 import { openStore } from './open-store.ts';
 import type { ArchivePlace, ArchiveStore } from './store.ts';
 

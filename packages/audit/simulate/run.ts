@@ -15,7 +15,6 @@ import { POOL_LABEL, selectPolicy } from '../../../schemas/policy/policy-selecti
 import type { NodeSimulation, SimulationSums } from '../../../schemas/reports/audit-simulation.ts';
 import { type FreedSpace, freedSpace } from '../../decision/freed-space.ts';
 import { missed } from '../../decision/thresholds/wanted-reclaim.ts';
-
 import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
 import {
   type ComparedRun,

@@ -19,7 +19,6 @@ import type { LogRecord } from '../../log/port.ts';
 import { addUnder } from '../../process/add-under.ts';
 import type { Rejection } from '../../records/parse/parse-record.ts';
 import { objectKey, type Place, placeOf } from '../events/log-position.ts';
-
 import {
   type Coverage,
   type Coverages,

@@ -10,12 +10,10 @@ import { endingId } from '../../decision/decision-record.ts';
 import type { LogRecord } from '../../log/port.ts';
 import { EVENT_SCHEMAS } from '../../records/parse/event-schemas.ts';
 import { objectKey, type Place, placeOf } from '../events/log-position.ts';
-
 import type { DecisionHead, RecordedDecision } from '../events/recorded-decision.ts';
 import { type Coverages, type Judging, SETTLED_MS, tellMissing } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type OutputEvent, type Redecided } from './decisions.ts';
 import { type Findings, firstDifference, noCounts, sameJson } from './findings.ts';
-
 import { DECIDES_ON, type Inputs } from './inputs.ts';
 import type { Executed, OfReclaim } from './reclaims.ts';
 import { actionCounts, decidedActions, itemName, removableObjects, removalCounts } from './removals.ts';

@@ -8,7 +8,6 @@ import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { LogRecord } from '../../log/port.ts';
 import { DAY_MS } from '../../process/durations.ts';
 import { objectKey, type Place, placeOf } from '../events/log-position.ts';
-
 import type { Judging } from './coverage.ts';
 import type { Findings, NotOurs } from './findings.ts';
 

@@ -4,7 +4,6 @@ import { dirname, join, relative } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { FIRST_PART, LOCK_FILE, passFile, UNFINISHED } from '../../../packages/archive/file-names.ts';
-
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

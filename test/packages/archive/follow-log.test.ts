@@ -2,7 +2,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ArchiveRun, followLog } from '../../../packages/archive/archive-log.ts';
-
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../packages/log/port.ts';

@@ -4,7 +4,6 @@ import { openArchiveWriter } from '../../../../packages/archive/archive-writer.t
 import { isFileName, partName } from '../../../../packages/archive/file-names.ts';
 import { chained } from '../../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../../packages/archive/read-archive.ts';
-
 import type { ArchivePlace } from '../../../../packages/archive/store.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';

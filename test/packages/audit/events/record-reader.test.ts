@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { takeByTopic } from '../../../../packages/audit/events/reading.ts';
 import { EventReader, RecordReader } from '../../../../packages/audit/events/record-reader.ts';
-
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { distrustOf } from '../../../../packages/records/trust/distrust.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { askedName, namesLike } from '../../../../packages/audit/explain/question.ts';
-
 import {
   container,
   image,

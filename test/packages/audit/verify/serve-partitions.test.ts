@@ -10,7 +10,6 @@ import {
   type WorkerOrder,
   type WorkerTask,
 } from '../../../../packages/audit/verify/log.ts';
-
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
 import { objectResult, refusedCommand } from '../../../fixtures/results.ts';

@@ -4,7 +4,6 @@ import {
   keptOnLog,
   openDecisionHeads,
 } from '../../../../packages/audit/verify/decision-heads.ts';
-
 import { createVerifier, type PartitionProgress } from '../../../../packages/audit/verify/partition.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';

@@ -6,7 +6,6 @@ import {
   type NameSearch,
   searchNames,
 } from '../../../../../packages/archive/names.ts';
-
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { topicIdOf } from '../../../../../packages/records/parse/event-schemas.ts';
 import { readPartition } from '../../../../../packages/records/read-log.ts';

@@ -3,7 +3,6 @@ import {
   AnsweredClusterCommands,
   type ClusterAnswer,
 } from '../../../../../packages/audit/verify/cluster-commands.ts';
-
 import { namelessId } from '../../../../../packages/audit/verify/commands.ts';
 import {
   clusterCommandResultId,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { AnsweredCommands, namelessId } from '../../../../../packages/audit/verify/commands.ts';
-
 import {
   commandResultId,
   objectResultId,

@@ -9,7 +9,6 @@ import {
   steadyContent,
   takeAnswer,
 } from '../../../../../packages/audit/verify/commands.ts';
-
 import { unreadableCommandId } from '../../../../../packages/decision/rejected-orders.ts';
 import { passFailedId } from '../../../../../packages/decision/result-ids.ts';
 import type { PassFailed } from '../../../../../schemas/events/result.ts';

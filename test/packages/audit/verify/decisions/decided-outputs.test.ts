@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { placeOf } from '../../../../../packages/audit/events/log-position.ts';
 import { type Decided, DecidedOutputs } from '../../../../../packages/audit/verify/outputs.ts';
-
 import type { Executed } from '../../../../../packages/audit/verify/reclaims.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import { clusterCommand } from '../../../../fixtures/cluster.ts';

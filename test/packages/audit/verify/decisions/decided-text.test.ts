@@ -4,7 +4,6 @@ import { type FrozenDecider, findDecider } from '../../../../../packages/audit/d
 import { onDecisions } from '../../../../../packages/audit/events/recorded-decision.ts';
 import { readPolicyHistory } from '../../../../../packages/audit/policies/policy-history.ts';
 import { decideAgain, provedByText } from '../../../../../packages/audit/verify/decisions.ts';
-
 import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handler.ts';

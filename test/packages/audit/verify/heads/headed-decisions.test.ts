@@ -9,7 +9,6 @@ import {
 } from '../../../../../packages/audit/verify/decision-heads.ts';
 import { createCollector } from '../../../../../packages/audit/verify/findings.ts';
 import { HeadedDecisions } from '../../../../../packages/audit/verify/headed-decisions.ts';
-
 import { NOTHING_HASHED, runningHash } from '../../../../../packages/canonical/running-hash.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/log/partition.ts';

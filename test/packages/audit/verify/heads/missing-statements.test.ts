@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { MOST_SAID, SaidStatements, verifyHeads } from '../../../../../packages/audit/verify/heads.ts';
-
 import { verifySignatures } from '../../../../../packages/audit/verify/signatures.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { parseRecord } from '../../../../../packages/records/parse/parse-record.ts';
