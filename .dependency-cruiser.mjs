@@ -619,7 +619,7 @@ export default {
           '^packages/(text|canonical)/',
           '^packages/policy/selector-text\\.ts$',
           '^services/notices/notices\\.ts$',
-          '^packages/read-model/(holds|held-objects|letters)\\.ts$',
+          '^packages/read-model/(holds|held-objects|project)\\.ts$',
         ],
       },
     },

@@ -1,4 +1,3 @@
-import pMap from 'p-map';
 import type { Census } from '../../schemas/events/census.ts';
 import { SUBJECTS } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
@@ -9,9 +8,10 @@ import { partitionOf } from '../log/partition.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import { HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
-import { readPartition, type TimeRange } from '../records/read-log.ts';
+import type { TimeRange } from '../records/read-log.ts';
 import type { Trust } from '../records/trust/trust.ts';
 import type { CandidatesFact } from './held-objects.ts';
+import { partitionsOf, scan } from './scan.ts';
 import { recordedTrust } from './trust.ts';
 
 /** The latest census of a cluster. */
@@ -23,10 +23,70 @@ export interface ToldCensus {
   readonly proof: HeldProof;
 }
 
+interface AskedCensuses {
+  readonly log: Pick<EventLog, 'read'>;
+  /** `null` for all clusters. */
+  readonly cluster: string | null;
+  /** Whose signatures count; `null` if signatures are not verified. */
+  readonly roots: TrustRoots | null;
+  /** By the clock of the log, epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+interface LastCensuses {
+  /** By the names of the clusters. */
+  readonly censuses: readonly ToldCensus[];
+  readonly unreadable: number;
+}
+
+/** What each cluster told last of itself: in the last hour, or, where nobody did, as far back as the topic reaches. */
+export async function lastCensuses(asked: AskedCensuses, signal: AbortSignal): Promise<LastCensuses> {
+  const lately = await readCensuses(asked, [{ fromMs: asked.nowMs - HOUR_MS, toMs: null }], signal);
+  if (lately.censuses.length > 0) return lately;
+  return await readCensuses(asked, [{ fromMs: null, toMs: null }], signal);
+}
+
+/** An agent tells how its cluster stands within ten minutes. */
+const SPAN_LENGTH_MS = 30 * MINUTE_MS;
+/** Of those that are silent for longer, spans of the day before tell: each has a census of every agent that ran. The oldest first. */
+const SPANS_BEFORE_MS = [24, 12, 6, 3].map((hours) => hours * HOUR_MS);
+
+/** What each cluster told last of itself in the last day, by its name. */
+export async function censusesOfTheDay(
+  log: Pick<EventLog, 'read'>,
+  { nowMs, roots }: { readonly nowMs: number; readonly roots: TrustRoots | null },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, ToldCensus>> {
+  const ranges: readonly TimeRange[] = [
+    ...SPANS_BEFORE_MS.map((agoMs) => ({ fromMs: nowMs - agoMs, toMs: nowMs - agoMs + SPAN_LENGTH_MS })),
+    { fromMs: nowMs - HOUR_MS, toMs: null },
+  ];
+  const { censuses } = await readCensuses({ log, cluster: null, roots, nowMs }, ranges, signal);
+  return new Map(censuses.map((told) => [told.census.cluster, told]));
+}
+
+/** `ranges`: the oldest first. */
+async function readCensuses(
+  { log, cluster, roots }: AskedCensuses,
+  ranges: readonly TimeRange[],
+  signal: AbortSignal,
+): Promise<LastCensuses> {
+  const last = new ToldCensuses(await recordedTrust(roots, log, signal));
+  const { name } = TOPICS.clusterCensus;
+  const partitions =
+    cluster === null ? partitionsOf('cluster') : [partitionOf(name, SUBJECTS.cluster.keyOf({ cluster }))];
+  const part = { topics: ['clusterCensus'], partitions, ranges } as const;
+  await scan(log, part, ({ record }) => last.take(record), signal);
+  const censuses = [...last.told().values()]
+    .filter(({ census }) => cluster === null || census.cluster === cluster)
+    .toSorted((a, b) => compareText(a.census.cluster, b.census.cluster));
+  return { censuses, unreadable: last.unreadable };
+}
+
 type LastCensus = Omit<ToldCensus, 'proof'>;
 
 /** Where a key of the cluster signed some of it, what no key signed counts for nothing, and neither does what was put back. */
-export class ToldCensuses {
+class ToldCensuses {
   readonly #trust: Trust | null;
   readonly #orders = new Map<string, ToldOrder>();
   readonly #signed = new Map<string, LastCensus>();
@@ -113,51 +173,3 @@ function follows(now: LastFact, last: LastFact): boolean {
   if (now.session === last.session && now.seq !== null && last.seq !== null) return now.seq > last.seq;
   return now.serverMs >= last.serverMs - CLOCKS_DIFFER_MS || now.atMs - last.atMs > SILENT_AFTER_MS;
 }
-
-interface AskedCensuses {
-  readonly log: Pick<EventLog, 'read'>;
-  /** `null` for all clusters. */
-  readonly cluster: string | null;
-  /** Whose signatures count; `null` if signatures are not verified. */
-  readonly roots: TrustRoots | null;
-  /** By the clock of the log, epoch milliseconds. */
-  readonly nowMs: number;
-}
-
-interface LastCensuses {
-  /** By the names of the clusters. */
-  readonly censuses: readonly ToldCensus[];
-  readonly unreadable: number;
-}
-
-const PARTITIONS_AT_ONCE = 8;
-
-/** What each cluster told last of itself: in the last hour, or, where nobody did, as far back as the topic reaches. */
-export async function lastCensuses(asked: AskedCensuses, signal: AbortSignal): Promise<LastCensuses> {
-  const lately = await readCensuses(asked, { fromMs: asked.nowMs - HOUR_MS, toMs: null }, signal);
-  if (lately.censuses.length > 0) return lately;
-  return readCensuses(asked, { fromMs: null, toMs: null }, signal);
-}
-
-async function readCensuses(
-  { log, cluster, roots }: AskedCensuses,
-  range: TimeRange,
-  signal: AbortSignal,
-): Promise<LastCensuses> {
-  const last = new ToldCensuses(await recordedTrust(roots, log, signal));
-  const read = async (partition: number): Promise<void> => {
-    const reading = { topics: ['clusterCensus'], partition, range } as const;
-    for await (const { record } of readPartition(log, reading, signal)) last.take(record);
-  };
-  await pMap(partitionsOf(cluster), read, { concurrency: PARTITIONS_AT_ONCE });
-  const censuses = [...last.told().values()]
-    .filter(({ census }) => cluster === null || census.cluster === cluster)
-    .toSorted((a, b) => compareText(a.census.cluster, b.census.cluster));
-  return { censuses, unreadable: last.unreadable };
-}
-
-const { name, partitions } = TOPICS.clusterCensus;
-const partitionsOf = (cluster: string | null): readonly number[] =>
-  cluster === null
-    ? Array.from({ length: partitions }, (_, partition) => partition)
-    : [partitionOf(name, SUBJECTS.cluster.keyOf({ cluster }))];

@@ -78,7 +78,11 @@ export class ClusterTally {
     return {
       clusters: this.#clusters.size,
       decisions: this.#decisions.mostFirst().map(({ thing, count: decisions }) => ({ ...thing, decisions })),
-      removed: this.#toldRemoved(),
+      removed: removedRows(
+        this.#removed
+          .mostFirst()
+          .map(({ thing: { waits, ...row }, count: objects }) => ({ row, objects, waits })),
+      ),
       changed: this.#changed.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
       goneAlready: this.#goneAlready,
       rehearsed: this.#rehearsed,
@@ -92,18 +96,6 @@ export class ClusterTally {
         .mostFirst()
         .map(({ thing, count: commands }) => ({ ...thing, commands })),
     };
-  }
-
-  /** Each row once, whether or not something of it waits. */
-  #toldRemoved(): ClusterRemoved[] {
-    const rows = new Map<string, ClusterRemoved>();
-    for (const { thing, count } of this.#removed.mostFirst()) {
-      const { waits, ...row } = thing;
-      const key = JSON.stringify(row);
-      const { objects, waiting } = rows.get(key) ?? { objects: 0, waiting: 0 };
-      rows.set(key, { ...row, objects: objects + count, waiting: waiting + (waits ? count : 0) });
-    }
-    return [...rows.values()].toSorted((a, b) => b.objects - a.objects);
   }
 
   #keepFact(topicId: FactTopic, record: LogRecord): void {
@@ -193,6 +185,20 @@ export class ClusterTally {
         break;
     }
   }
+}
+
+/** Each row once, the most objects first: what finalizers hold counts too, beside what went at once. */
+export function removedRows<Row extends object>(
+  counts: readonly { readonly row: Row; readonly objects: number; readonly waits: boolean }[],
+): (Row & { objects: number; waiting: number })[] {
+  const rows = new Map<string, Row & { objects: number; waiting: number }>();
+  for (const { row, objects, waits } of counts) {
+    const key = JSON.stringify(row);
+    const known = rows.get(key) ?? { objects: 0, waiting: 0 };
+    const waiting = known.waiting + (waits ? objects : 0);
+    rows.set(key, { ...row, objects: known.objects + objects, waiting });
+  }
+  return [...rows.values()].toSorted((a, b) => b.objects - a.objects);
 }
 
 /** Whose work it is where FleetGC does not do it; `null` by a rule of the policy. */

@@ -1,10 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
-import pMap from 'p-map';
 import { z } from 'zod';
 import { Census } from '../../schemas/events/census.ts';
 import { kindName } from '../../schemas/events/cluster-objects.ts';
-import { SUBJECTS } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { approvalsInForce } from '../../schemas/policy/approval.ts';
@@ -16,15 +14,15 @@ import { splitUnread } from '../decision/left-out-kinds.ts';
 import { CLUSTER_SILENT_AFTER_MS } from '../fleet-watch/cluster-watch.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import type { StoredPolicies } from '../policy/stored-policies.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../process/durations.ts';
 import { leastOf } from '../process/least-and-most.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
-import { readPartition, type TimeRange } from '../records/read-log.ts';
+import type { RecordedEvent } from '../records/read-log.ts';
 import { counted } from '../text/counted.ts';
-import { type ToldCensus, ToldCensuses } from './censuses.ts';
+import { censusesOfTheDay } from './censuses.ts';
 import { type HeldCluster, readHolds } from './read-holds.ts';
 import { COARSE_STEP_MS, FINE_STEP_MS } from './rows.ts';
-import { recordedTrust } from './trust.ts';
+import { partitionsOf, scan } from './scan.ts';
 
 /** What the log tells of a cluster lately. */
 export interface ReportingCluster {
@@ -39,10 +37,6 @@ export interface ReportingCluster {
 
 /** Agents tell each candidate, and how their cluster stands, within ten minutes. */
 const TOLD_WITHIN_MS = 30 * MINUTE_MS;
-/** Of those that are silent for longer, spans of the day before tell: each has a census of every agent that ran. The oldest first. */
-const SPANS_BEFORE_MS = [24, 12, 6, 3].map((hours) => hours * HOUR_MS);
-const PARTITIONS_AT_ONCE = 8;
-const PARTITIONS = Array.from({ length: SUBJECTS.cluster.partitions }, (_, partition) => partition);
 
 /** How what is held is judged. */
 interface Judging {
@@ -60,7 +54,7 @@ export async function readReportingClusters(
   signal: AbortSignal,
 ): Promise<readonly ReportingCluster[]> {
   const fromMs = nowMs - TOLD_WITHIN_MS;
-  const censuses = await readCensuses(log, { nowMs, roots }, signal);
+  const censuses = await censusesOfTheDay(log, { nowMs, roots }, signal);
   const holds = await readHolds(log, { cluster: null, fromMs, policies, roots, nowMs }, signal);
   const unanswered = await readUnanswered(log, { fromMs, nowMs }, signal);
   const heldOf = new Map(holds.map((held) => [held.cluster, held]));
@@ -90,30 +84,7 @@ export const readClusterNames = async (
   nowMs: number,
   signal: AbortSignal,
 ): Promise<readonly string[]> =>
-  [...(await readCensuses(log, { nowMs, roots: null }, signal)).keys()].toSorted();
-
-async function readCensuses(
-  log: Pick<EventLog, 'read'>,
-  { nowMs, roots }: Pick<Judging, 'nowMs' | 'roots'>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, ToldCensus>> {
-  const last = new ToldCensuses(await recordedTrust(roots, log, signal));
-  const ranges: readonly TimeRange[] = [
-    ...SPANS_BEFORE_MS.map((agoMs) => ({ fromMs: nowMs - agoMs, toMs: nowMs - agoMs + TOLD_WITHIN_MS })),
-    { fromMs: nowMs - HOUR_MS, toMs: null },
-  ];
-  const look = async (partition: number): Promise<void> => {
-    for (const range of ranges)
-      for await (const { record } of readPartition(
-        log,
-        { topics: ['clusterCensus'], partition, range },
-        signal,
-      ))
-        last.take(record);
-  };
-  await pMap(PARTITIONS, look, { concurrency: PARTITIONS_AT_ONCE });
-  return last.told();
-}
+  [...(await censusesOfTheDay(log, { nowMs, roots: null }, signal)).keys()].toSorted();
 
 /** When commands were given whose time is over, and that have no result of their own, by cluster. */
 async function readUnanswered(
@@ -122,14 +93,14 @@ async function readUnanswered(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly number[]>> {
   const open = new Map<string, OpenCommand>();
-  const look = async (partition: number): Promise<void> => {
-    const topics = ['clusterCommands', 'clusterResults'] as const;
-    const range = { fromMs, toMs: null };
-    for await (const { topicId, record } of readPartition(log, { topics, partition, range }, signal))
-      if (topicId === 'clusterCommands') noteCommand(open, record);
-      else noteAnswer(open, record);
-  };
-  await pMap(PARTITIONS, look, { concurrency: PARTITIONS_AT_ONCE });
+  const part = {
+    topics: ['clusterCommands', 'clusterResults'],
+    partitions: partitionsOf('cluster'),
+    ranges: [{ fromMs, toMs: null }],
+  } as const;
+  const note = ({ topicId, record }: RecordedEvent): void =>
+    topicId === 'clusterCommands' ? noteCommand(open, record) : noteAnswer(open, record);
+  await scan(log, part, note, signal);
   const over = [...open.values()].filter(({ untilMs }) => untilMs < nowMs);
   const byCluster = Map.groupBy(over, ({ cluster }) => cluster);
   return new Map([...byCluster].map(([cluster, all]) => [cluster, all.map(({ givenMs }) => givenMs)]));

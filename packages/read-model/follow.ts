@@ -1,12 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import pMap from 'p-map';
 import { NODE_PARTITIONS, TOPICS } from '../../schemas/events/topics.ts';
-import type { EventLog } from '../log/port.ts';
-import type { Sleep } from '../process/backoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { firstRecord, readPartition } from '../records/read-log.ts';
 import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
-import { CURVE_EVERY_MS, type ProjectedLog, type Projector } from './read.ts';
+import { CURVE_EVERY_MS, type ProjectionSettings, type Projector, timeOf } from './read.ts';
 import { nextGap, type Span, type Store } from './store.ts';
 import type { FactTrust } from './trust.ts';
 
@@ -95,163 +93,148 @@ const READINGS: Readonly<Record<ProjectedTopic, Reading>> = {
   },
 };
 
-/** How far back there is something to read of a topic, and more than what is told again and again. */
-function longestMs(topic: ProjectedTopic, kind: ProjectedLog['kind']): number {
-  const longest = READINGS[topic].longestMs ?? Number.POSITIVE_INFINITY;
-  return kind === 'archive' ? longest : Math.min(longest, TOPICS[topic].retentionMs);
-}
-
-export interface ReadingNeeds {
-  readonly log: Pick<EventLog, 'read'>;
-  readonly store: Store;
-  readonly projector: Projector;
-  readonly turns: Turns;
-  readonly trust: Pick<FactTrust, 'knowSigner'>;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-}
-
-/** From where a topic is followed: where it was left, if that was not long ago. Disk statistics are needed anew to know the nodes. */
-export function followedFrom(topic: ProjectedTopic, store: Store, nowMs: number): number {
-  const { firstMs } = READINGS[topic];
-  const left = store.covered(topic).at(-1)?.toMs ?? 0;
-  const isRecent = topic !== 'diskStats' && nowMs - left < HOUR_MS;
-  return Math.min(nowMs - firstMs, isRecent ? left : nowMs);
-}
-
-/** Follows a topic until `signal` aborts; `onCaughtUp` is told again and again that all is read. */
-export async function followTopic(
-  topic: ProjectedTopic,
-  { log, projector, turns, trust, now }: ReadingNeeds,
-  { fromMs, onCaughtUp }: { readonly fromMs: number; readonly onCaughtUp: () => void },
-  signal: AbortSignal,
-): Promise<void> {
-  const request = { topic: TOPICS[topic].name, from: { timestampMs: fromMs }, to: 'forever' } as const;
-  const startedMs = now();
-  const wholeSinceMs = startedMs - READINGS[topic].wholeMs;
-  for await (const event of log.read(request, signal)) {
-    if (event.kind === 'record') {
-      const { record } = event;
-      await trust.knowSigner(topic, record, signal);
-      if (record.timestampMs < wholeSinceMs) projector.takeSighting(record);
-      else projector.take(topic, record, record.timestampMs >= startedMs);
-      await turns.give();
-    } else {
-      const toMs = now() - READINGS[topic].behindMs;
-      projector.flush(toMs > fromMs ? [{ topic, span: { fromMs, toMs } }] : []);
-      onCaughtUp();
-    }
-  }
-}
-
-/** When the oldest record of a topic was written that is still there; `null` where there is none. */
-async function oldestMs(
-  topic: ProjectedTopic,
-  { log }: Pick<ReadingNeeds, 'log'>,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const { name } = TOPICS[topic];
-  const firsts = await pMap(
-    PARTITIONS,
-    (partition) => firstRecord(log, { topic: name, partition, from: 'earliest' }, signal),
-    { concurrency: PARTITIONS_AT_ONCE },
-  );
-  const times = firsts.flatMap((record) => (record === null ? [] : [record.timestampMs]));
-  return times.length === 0 ? null : Math.min(...times);
-}
-
-/** Reads the newest part of a topic that was not read yet and is still wanted. Resolves to whether there was one. */
-async function readBack(
-  topic: ProjectedTopic,
-  needs: ReadingNeeds,
-  range: { readonly sinceMs: number; readonly beforeMs: number },
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { spanMs, sampleMs } = READINGS[topic];
-  const sinceMs = Math.max(range.sinceMs, needs.store.keepsSinceMs(topic));
-  const gap = nextGap(needs.store.covered(topic), { ...range, sinceMs, mostMs: spanMs });
-  if (gap === null) return false;
-  await readSpan(topic, needs, { fromMs: Math.max(gap.fromMs, gap.toMs - sampleMs), toMs: gap.toMs }, signal);
-  needs.projector.flush([{ topic, span: gap }]);
-  return true;
-}
-
-async function readSpan(
-  topic: ProjectedTopic,
-  { log, projector, turns, trust }: ReadingNeeds,
-  range: Span,
-  signal: AbortSignal,
-): Promise<void> {
-  const read = async (partition: number): Promise<void> => {
-    for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal)) {
-      await trust.knowSigner(topic, record, signal);
-      projector.take(topic, record, false);
-      await turns.give();
-    }
-  };
-  await pMap(PARTITIONS, read, { concurrency: PARTITIONS_AT_ONCE });
-}
-
-/** Reads back all topics in turns, a part of each, until nothing is left. Resolves to whether there was anything. */
-async function readBackAll(
-  topics: readonly ProjectedTopic[],
-  needs: ReadingNeeds,
-  rangeOf: (topic: ProjectedTopic) => { readonly sinceMs: number; readonly beforeMs: number },
-  signal: AbortSignal,
-): Promise<boolean> {
-  let isMore = false;
-  for (const topic of topics) {
-    if (signal.aborted) return false;
-    isMore = (await readBack(topic, needs, rangeOf(topic), signal)) || isMore;
-    await needs.turns.give();
-  }
-  return isMore;
-}
-
 const HISTORY_IDLE_MS = MINUTE_MS;
+/** How often is looked whether all is read. */
+const CATCHING_UP_MS = 1_000;
 
-interface PastNeeds {
-  readonly reading: ReadingNeeds;
-  readonly kind: ProjectedLog['kind'];
-  readonly historyMs: number;
-  /** Epoch milliseconds: an archive stands still. */
-  readonly now: () => number;
-  readonly wait: Sleep;
-}
-
-/** What lies on the log before that which is followed. */
-export class Past {
-  readonly #needs: PastNeeds;
+/** Follows a log into the store: each topic from where it was left, and behind it the past, the newest part first. */
+export class Follower {
+  readonly #settings: ProjectionSettings;
+  readonly #store: Store;
+  readonly #projector: Projector;
+  readonly #trust: FactTrust;
+  readonly #turns: Turns;
+  readonly #caughtUp = new Set<ProjectedTopic>();
   /** Before them there is nothing to read. */
   readonly #oldestMs = new Map<ProjectedTopic, number>();
 
-  constructor(needs: PastNeeds) {
-    this.#needs = needs;
+  constructor(settings: ProjectionSettings, store: Store, projector: Projector, trust: FactTrust) {
+    this.#settings = settings;
+    this.#store = store;
+    this.#projector = projector;
+    this.#trust = trust;
+    this.#turns = new Turns(settings.sources.monotonicNow);
   }
 
-  /** Reads all that is wanted, again and again, since what was read is let go in time. */
-  async read(startedMs: number, signal: AbortSignal): Promise<void> {
-    const { reading, now, wait } = this.#needs;
+  begin(): void {
+    this.#caughtUp.clear();
+  }
+
+  hasCaughtUp(topic: ProjectedTopic): boolean {
+    return this.#caughtUp.has(topic);
+  }
+
+  async untilCaughtUp(topic: ProjectedTopic, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.hasCaughtUp(topic))
+      await this.#settings.sources.wait(CATCHING_UP_MS, signal);
+  }
+
+  /** Follows a topic until `signal` aborts. Of an archive, which stands still, there is only the past. */
+  async follow(topic: ProjectedTopic, signal: AbortSignal): Promise<void> {
+    const { from, sources } = this.#settings;
+    if (from.kind === 'archive') {
+      this.#caughtUp.add(topic);
+      return;
+    }
+    const startedMs = sources.now();
+    const fromMs = this.#followedFrom(topic, startedMs);
+    const wholeSinceMs = startedMs - READINGS[topic].wholeMs;
+    const request = { topic: TOPICS[topic].name, from: { timestampMs: fromMs }, to: 'forever' } as const;
+    for await (const event of from.log.read(request, signal)) {
+      if (event.kind === 'record') {
+        const { record } = event;
+        await this.#trust.knowSigner(topic, record, signal);
+        if (record.timestampMs < wholeSinceMs) this.#projector.takeSighting(record);
+        else this.#projector.take(topic, record, record.timestampMs >= startedMs);
+        await this.#turns.give();
+      } else {
+        const toMs = sources.now() - READINGS[topic].behindMs;
+        this.#projector.flush(toMs > fromMs ? [{ topic, span: { fromMs, toMs } }] : []);
+        this.#caughtUp.add(topic);
+      }
+    }
+  }
+
+  /** Where it was left, if that was not long ago. Disk statistics are needed anew to know the nodes. */
+  #followedFrom(topic: ProjectedTopic, nowMs: number): number {
+    const left = this.#store.covered(topic).at(-1)?.toMs ?? 0;
+    const isRecent = topic !== 'diskStats' && nowMs - left < HOUR_MS;
+    return Math.min(nowMs - READINGS[topic].firstMs, isRecent ? left : nowMs);
+  }
+
+  /** Reads what is wanted of the time before `startedMs`, again and again, since what was read is let go in time. */
+  async readPast(startedMs: number, signal: AbortSignal): Promise<void> {
+    for (const topic of PROJECTED_TOPICS) await this.untilCaughtUp(topic, signal);
+    if (signal.aborted) return;
     for (const topic of PROJECTED_TOPICS)
-      this.#oldestMs.set(topic, (await oldestMs(topic, reading, signal)) ?? startedMs);
-    const rangeOf = (topic: ProjectedTopic) => ({
-      sinceMs: this.wantedSinceMs(topic, now()),
-      beforeMs: startedMs + 1,
-    });
+      this.#oldestMs.set(topic, (await this.#findOldestMs(topic, signal)) ?? startedMs);
     while (!signal.aborted) {
-      const isMore = await readBackAll(PROJECTED_TOPICS, reading, rangeOf, signal);
-      if (!isMore) await wait(HISTORY_IDLE_MS, signal);
+      const isMore = await this.#readBackAll(startedMs + 1, signal);
+      if (!isMore) await this.#settings.sources.wait(HISTORY_IDLE_MS, signal);
     }
   }
 
   /** What the log has deleted, or never had, is not looked for. */
   wantedSinceMs(topic: ProjectedTopic, nowMs: number): number {
-    const { kind, historyMs, reading } = this.#needs;
+    const { from, historyMs } = this.#settings;
+    const longestMs = READINGS[topic].longestMs ?? Number.POSITIVE_INFINITY;
+    const keptMs = from.kind === 'archive' ? longestMs : Math.min(longestMs, TOPICS[topic].retentionMs);
     return Math.max(
-      nowMs - Math.min(historyMs, longestMs(topic, kind)),
-      reading.store.keepsSinceMs(topic),
+      nowMs - Math.min(historyMs, keptMs),
+      this.#store.keepsSinceMs(topic),
       this.#oldestMs.get(topic) ?? 0,
     );
+  }
+
+  /** When the oldest record of a topic was written that is still there; `null` where there is none. */
+  async #findOldestMs(topic: ProjectedTopic, signal: AbortSignal): Promise<number | null> {
+    const { log } = this.#settings.from;
+    const { name } = TOPICS[topic];
+    const firsts = await pMap(
+      PARTITIONS,
+      (partition) => firstRecord(log, { topic: name, partition, from: 'earliest' }, signal),
+      { concurrency: PARTITIONS_AT_ONCE },
+    );
+    const times = firsts.flatMap((record) => (record === null ? [] : [record.timestampMs]));
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** A part of each topic in turns. Resolves to whether there was anything left. */
+  async #readBackAll(beforeMs: number, signal: AbortSignal): Promise<boolean> {
+    let isMore = false;
+    for (const topic of PROJECTED_TOPICS) {
+      if (signal.aborted) return false;
+      isMore = (await this.#readBack(topic, beforeMs, signal)) || isMore;
+      await this.#turns.give();
+    }
+    return isMore;
+  }
+
+  /** Reads the newest part of a topic that was not read yet and is still wanted. Resolves to whether there was one. */
+  async #readBack(topic: ProjectedTopic, beforeMs: number, signal: AbortSignal): Promise<boolean> {
+    const { spanMs, sampleMs } = READINGS[topic];
+    const sinceMs = this.wantedSinceMs(topic, timeOf(this.#settings));
+    const gap = nextGap(this.#store.covered(topic), { sinceMs, beforeMs, mostMs: spanMs });
+    if (gap === null) return false;
+    await this.#readSpan(
+      topic,
+      { fromMs: Math.max(gap.fromMs, gap.toMs - sampleMs), toMs: gap.toMs },
+      signal,
+    );
+    this.#projector.flush([{ topic, span: gap }]);
+    return true;
+  }
+
+  async #readSpan(topic: ProjectedTopic, range: Span, signal: AbortSignal): Promise<void> {
+    const { log } = this.#settings.from;
+    const read = async (partition: number): Promise<void> => {
+      for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal)) {
+        await this.#trust.knowSigner(topic, record, signal);
+        this.#projector.take(topic, record, false);
+        await this.#turns.give();
+      }
+    };
+    await pMap(PARTITIONS, read, { concurrency: PARTITIONS_AT_ONCE });
   }
 }
 

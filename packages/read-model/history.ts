@@ -23,10 +23,11 @@ import { objectionToStating } from '../policy/may-state.ts';
 import { selectorText } from '../policy/selector-text.ts';
 import { statedVersion } from '../policy/version-records.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
+import { trustThen } from '../records/read-heads.ts';
 import type { KeyRing } from '../records/trust/key-ring.ts';
 import { readKeys } from '../records/trust/read-keys.ts';
-import { RequiredTrust, type Trust } from '../records/trust/trust.ts';
-import { COLLECTOR_OF_DECIDER, DECIDER_OF_ACTION } from './cluster-report.ts';
+import type { Trust } from '../records/trust/trust.ts';
+import { COLLECTOR_OF_DECIDER, DECIDER_OF_ACTION, removedRows } from './cluster-report.ts';
 import { approvalText } from './holds.ts';
 import { namesOfObject } from './names.ts';
 import type { ActivityRow } from './rows.ts';
@@ -157,13 +158,7 @@ interface Judge {
 
 async function judgeOf(log: HistoryNeeds['log'], roots: TrustRoots, signal: AbortSignal): Promise<Judge> {
   const { ring } = await readKeys(log, roots, signal);
-  const trust = new RequiredTrust({
-    ring: () => ring,
-    problem: () => null,
-    nowMs: () => 0,
-    judges: 'as-recorded',
-  });
-  return { ring, trust };
+  return { ring, trust: trustThen(ring) };
 }
 
 function entryOf(event: PolicyTopicRecord, record: LogRecord, judge: Judge | null): HistoryEntry {
@@ -410,24 +405,17 @@ export function readClusterOutcomes(
   };
 }
 
-type Removed = DashboardClusterOutcomes['removed'][number];
-
 /** Those that finalizers held count too, beside those that went at once. */
-function removedOf(cluster: string, sums: readonly Summed[]): Removed[] {
-  const rows = new Map<string, Removed>();
-  for (const each of sums) {
-    if (each.outcome !== 'removed' && each.outcome !== 'accepted') continue;
-    const row = { ...byRule(cluster, each), ownRule: each.ownRule };
-    const key = JSON.stringify(row);
-    const { objects, waiting } = rows.get(key) ?? { objects: 0, waiting: 0 };
-    rows.set(key, {
-      ...row,
-      objects: objects + each.objects,
-      waiting: waiting + (each.outcome === 'accepted' ? each.objects : 0),
-    });
-  }
-  return [...rows.values()].toSorted((a, b) => b.objects - a.objects);
-}
+const removedOf = (cluster: string, sums: readonly Summed[]): DashboardClusterOutcomes['removed'] =>
+  removedRows(
+    sums
+      .filter(({ outcome }) => outcome === 'removed' || outcome === 'accepted')
+      .map((each) => ({
+        row: { ...byRule(cluster, each), ownRule: each.ownRule },
+        objects: each.objects,
+        waits: each.outcome === 'accepted',
+      })),
+  );
 
 const byRule = (cluster: string, { kind, action: done, rule }: Summed) => ({
   cluster,

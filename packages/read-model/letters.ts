@@ -22,13 +22,7 @@ import { parseRecord } from '../records/parse/parse-record.ts';
 import { firstRecord } from '../records/read-log.ts';
 import { printable, printableLine } from '../text/printable.ts';
 import type { Before } from './history.ts';
-
-/** The record key as text; null where the message had none. */
-export const originalKey = ({ key }: Pick<DeadLetter, 'key'>): string | null =>
-  key === null ? null : Buffer.from(key, 'base64').toString('utf8');
-
-const originalValue = ({ value }: Pick<DeadLetter, 'value'>): Buffer | null =>
-  value === null ? null : Buffer.from(value, 'base64');
+import { originalKey, originalValue, valueBytesOf } from './project.ts';
 
 /** Where the message lies on the log. */
 export interface Position {
@@ -225,7 +219,7 @@ class FoundLetters {
     const content = value === null ? WITHOUT_VALUE : contentOf(letter);
     if (!ofPlace.has(content)) this.#bytes += value?.length ?? 0;
     if (this.#bytes > mostBytes) throw tooLarge(mostBytes);
-    const valueBytes = originalValue(letter)?.length ?? letter.omittedBytes;
+    const valueBytes = valueBytesOf(letter);
     const kept = keeps === 'whole' ? letter : { ...letter, value: null, headers: {} };
     this.#died.set(place, ofPlace.set(content, { letter: kept, valueBytes, diedAtMs }));
   }

@@ -1,29 +1,32 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { PolicySet, PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { DashboardProgress } from '../../schemas/reports/dashboard.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
 import { setsOfEntries } from '../policy/policy-reading.ts';
 import { readPoliciesBy, type StoredPolicies } from '../policy/stored-policies.ts';
 import type { Sleep } from '../process/backoff.ts';
 import { DAY_MS, MINUTE_MS } from '../process/durations.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { runEvery, runTogether } from '../process/loops.ts';
-import type { Sources } from '../process/system-sources.ts';
 import { firstRecord } from '../records/read-log.ts';
-import type { FactsTrust } from '../records/trust/process-trust.ts';
-import { followedFrom, followTopic, Past, type ReadingNeeds, Turns } from './follow.ts';
+import { Follower } from './follow.ts';
 import { Held } from './images-on-nodes.ts';
 import { Fleet, NodesTold } from './nodes.ts';
 import { PROJECT, PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
-import { FleetPlaces, type LogSource, type ProjectedLog, Projector, type ProjectorNeeds } from './read.ts';
+import {
+  FleetPlaces,
+  type LogSource,
+  type News,
+  type ProjectionSettings,
+  Projector,
+  timeOf,
+} from './read.ts';
 import { readReportingNodes } from './reporting-nodes.ts';
 import { readStatus } from './status.ts';
-import { type InventoryPlace, Store } from './store.ts';
+import { Store } from './store.ts';
 import { openTables } from './tables.ts';
 import { believedName, FactTrust } from './trust.ts';
 
@@ -33,22 +36,7 @@ const POLICIES_MS = 15_000;
 const STATUS_MS = 30_000;
 const PRUNE_MS = MINUTE_MS;
 
-export interface ProjectionSettings {
-  readonly from: ProjectedLog;
-  readonly roots: TrustRoots | null;
-  /** Which facts of nodes and clusters count, by the roots. */
-  readonly facts: FactsTrust;
-  /** The file. */
-  readonly path: string;
-  readonly historyMs: number;
-  readonly mostBytes: number;
-  readonly logger: Logger;
-  readonly sources: Pick<Sources, 'now' | 'monotonicNow' | 'wait'>;
-}
-
-type News = Pick<ProjectorNeeds, 'onActivity'>;
-
-/** Follows a log into tables of its own, the newest first, and the past behind it. */
+/** What is known of a log, in tables of its own: it is read the newest first, and the past behind it. */
 export class Projection implements Disposable {
   readonly store: Store;
   readonly fleet: Fleet;
@@ -58,10 +46,7 @@ export class Projection implements Disposable {
   readonly #settings: ProjectionSettings;
   readonly #trust: FactTrust;
   readonly #projector: Projector;
-  readonly #reading: ReadingNeeds;
-  readonly #past: Past;
-  readonly #caughtUp = new Set<ProjectedTopic>();
-  #startedMs: number;
+  readonly #follower: Follower;
   readonly #readers = new Set<News>();
   readonly #nodes: NodesTold;
 
@@ -83,36 +68,22 @@ export class Projection implements Disposable {
         for (const { onActivity } of this.#readers) onActivity(rows);
       },
     });
-    const reading = { log: from.log, store: this.store, projector: this.#projector };
-    this.#reading = {
-      ...reading,
-      trust: this.#trust,
-      turns: new Turns(sources.monotonicNow),
-      now: sources.now,
-    };
-    this.#past = new Past({
-      reading: this.#reading,
-      kind: from.kind,
-      historyMs,
-      now: () => this.#now(),
-      wait: sources.wait,
-    });
+    this.#follower = new Follower(settings, this.store, this.#projector, this.#trust);
+    this.#nodes = new NodesTold(() => this.fleet.told(this.#now()), sources.now);
     this.standing = new Standing({
-      ...settings,
+      settings,
       fleet: this.fleet,
       nodes: () => this.nodes(),
       beforeOtherPolicies: () => this.#projector.flush(),
     });
-    this.#startedMs = this.#now();
-    this.#nodes = new NodesTold(() => this.fleet.told(this.#now()), sources.now);
   }
 
   /** Follows until `signal` aborts. Rejects with what no retry mends. */
   async run(signal: AbortSignal): Promise<void> {
     const { wait: sleep } = this.#settings.sources;
-    this.#startedMs = this.#now();
-    this.#caughtUp.clear();
-    this.store.prune(this.#startedMs);
+    const startedMs = this.#now();
+    this.#follower.begin();
+    this.store.prune(startedMs);
     await this.#trust.readKeys(signal);
     await this.standing.readPolicies(signal);
     this.#places.recall(this.store.db);
@@ -121,7 +92,7 @@ export class Projection implements Disposable {
       runEvery(ms, work, { sleep, signal: ending });
     await runTogether(
       [
-        ...PROJECTED_TOPICS.map((topic) => (ending: AbortSignal) => this.#follow(topic, ending)),
+        ...PROJECTED_TOPICS.map((topic) => (ending: AbortSignal) => this.#follower.follow(topic, ending)),
         every(FLUSH_MS, () => this.#projector.flush()),
         every(POLICIES_MS, () => this.standing.readPolicies(signal)),
         every(POLICIES_MS, () => this.#trust.readKeys(signal)),
@@ -130,7 +101,7 @@ export class Projection implements Disposable {
           await this.#recallNodes(ending);
           await every(STATUS_MS, () => this.standing.readStatus(this.#now(), ending))(ending);
         },
-        (ending) => this.#readHistory(ending),
+        (ending) => this.#follower.readPast(startedMs, ending),
       ],
       signal,
     ).catch((error) => {
@@ -139,11 +110,20 @@ export class Projection implements Disposable {
     this.#projector.flush();
   }
 
-  /** Whether what is known lies on the log; an archive stands still. */
+  /**
+   * Whether a record that is known still lies where it was. Where topics were made anew while nobody looked, something else is there,
+   * or nothing yet. What retention has deleted tells nothing, and neither does a projection that knows no record; an archive stands still.
+   */
   async isOfThisLog(signal: AbortSignal): Promise<boolean> {
     const { kind, log } = this.#settings.from;
-    if (kind === 'archive') return true;
-    return await isSameLog(log, this.store.newestInventory(), { nowMs: this.#now(), signal });
+    const known = this.store.newestInventory();
+    if (kind === 'archive' || known === null) return true;
+    const { node, atMs, offset, partition } = known;
+    const { name: topic, retentionMs } = TOPICS.inventory;
+    if (this.#now() - atMs > retentionMs) return true;
+    const found = await firstRecord(log, { topic, partition, from: { offset } }, signal);
+    if (found === null) return false;
+    return found.offset > offset || (found.key === node && found.timestampMs === atMs);
   }
 
   /** Forgets all that was read, while nothing runs. */
@@ -183,27 +163,29 @@ export class Projection implements Disposable {
     const nowMs = this.#now();
     return {
       nowMs,
-      isCaughtUp: PROJECTED_TOPICS.every((topic) => this.#caughtUp.has(topic)),
+      isCaughtUp: PROJECTED_TOPICS.every((topic) => this.#follower.hasCaughtUp(topic)),
       nodes: this.fleet.size,
       unreadable: this.#projector.unreadable,
       notBelieved: this.#trust.notBelieved,
-      leftOut: leftOutOf({ places: this.#places, held: this.held, projector: this.#projector }),
+      leftOut: {
+        nodes: this.#places.node.others,
+        clusters: this.#places.cluster.others,
+        inventories: this.held.leftOut,
+        names: this.#projector.namesLeftOut,
+      },
       problem: this.standing.problem,
       topics: PROJECTED_TOPICS.map((topic) => ({
         topic: TOPICS[topic].name,
         sinceMs: this.knownSinceMs(topic),
-        wantedSinceMs: this.#past.wantedSinceMs(topic, nowMs),
+        wantedSinceMs: this.#follower.wantedSinceMs(topic, nowMs),
       })),
     };
   }
 
-  async #untilCaughtUp(topic: ProjectedTopic, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#caughtUp.has(topic)) await this.#settings.sources.wait(FLUSH_MS, signal);
-  }
-
   /** Since when nothing of a topic is missing; `null` where nothing is sure yet. */
   knownSinceMs(topic: ProjectedTopic): number | null {
-    return this.#caughtUp.has(topic) ? (this.store.covered(topic).at(-1)?.fromMs ?? null) : null;
+    if (!this.#follower.hasCaughtUp(topic)) return null;
+    return this.store.covered(topic).at(-1)?.fromMs ?? null;
   }
 
   subscribe(news: News): Disposable {
@@ -215,31 +197,31 @@ export class Projection implements Disposable {
     this.store[Symbol.dispose]();
   }
 
-  /** An archive stands still: its time is that of its last record. */
   #now(): number {
-    const { from, sources } = this.#settings;
-    return from.kind === 'archive' ? from.endMs : sources.now();
-  }
-
-  async #follow(topic: ProjectedTopic, signal: AbortSignal): Promise<void> {
-    const onCaughtUp = (): void => void this.#caughtUp.add(topic);
-    if (this.#settings.from.kind === 'archive') return onCaughtUp();
-    const fromMs = followedFrom(topic, this.store, this.#now());
-    await followTopic(topic, this.#reading, { fromMs, onCaughtUp }, signal);
+    return timeOf(this.#settings);
   }
 
   /** Nodes that fell silent before this began are not heard again: they are looked for as `fleetgc nodes` does. */
   async #recallNodes(signal: AbortSignal): Promise<void> {
-    await this.#untilCaughtUp('diskStats', signal);
+    await this.#follower.untilCaughtUp('diskStats', signal);
     if (signal.aborted) return;
-    const { fleet } = this;
-    const needs = { log: this.#reading.log, fleet, projector: this.#projector, places: this.#places };
-    await recallNodes({ ...needs, trust: this.#trust, nowMs: this.#now() }, signal);
-  }
-
-  async #readHistory(signal: AbortSignal): Promise<void> {
-    for (const topic of PROJECTED_TOPICS) await this.#untilCaughtUp(topic, signal);
-    if (!signal.aborted) await this.#past.read(this.#startedMs, signal);
+    const { nodes, unreadable } = await readReportingNodes(
+      {
+        log: this.#settings.from.log,
+        nowMs: this.#now(),
+        onProgress: () => undefined,
+        isKnown: (key) => this.fleet.has(key),
+        isBelieved: (record) => this.#trust.believes('diskStats', record),
+        admits: (key, heardMs) => this.#places.node.admits(key, heardMs),
+      },
+      signal,
+    );
+    this.fleet.unreadable += unreadable;
+    for (const node of nodes.values()) {
+      this.fleet.recalled(node);
+      const { stats, track, offset } = node;
+      this.#projector.put(PROJECT.diskStats(stats, { timestampMs: track.last.loggedAtMs, offset }));
+    }
   }
 
   #prune(): void {
@@ -250,13 +232,11 @@ export class Projection implements Disposable {
 }
 
 interface StandingNeeds {
-  readonly from: ProjectedLog;
-  readonly roots: TrustRoots | null;
+  readonly settings: ProjectionSettings;
   readonly fleet: Fleet;
   readonly nodes: () => FleetNodes;
   /** What was read of nodes has to be stored before others decide about them. */
   readonly beforeOtherPolicies: () => void;
-  readonly logger: Logger;
 }
 
 /** How things stand beside the nodes: policies, services, dead letters, clusters, by the functions of the verbs. */
@@ -290,7 +270,8 @@ class Standing {
   }
 
   async readPolicies(signal: AbortSignal): Promise<void> {
-    const { from, roots, fleet, beforeOtherPolicies } = this.#needs;
+    const { settings, fleet, beforeOtherPolicies } = this.#needs;
+    const { from, roots } = settings;
     await this.#asking(async () => {
       const { sets, pauses } = await readPoliciesBy(roots, from.log, signal);
       this.#pauses = pauses;
@@ -302,7 +283,8 @@ class Standing {
   }
 
   async readStatus(nowMs: number, signal: AbortSignal): Promise<void> {
-    const { from, roots, nodes } = this.#needs;
+    const { settings, nodes } = this.#needs;
+    const { from, roots } = settings;
     if (from.kind === 'archive') return;
     const { log, kind } = from;
     await this.readPolicies(signal);
@@ -314,84 +296,30 @@ class Standing {
 
   /** What the log does not answer now is asked again, and told as a problem meanwhile: to the logger once. */
   async #asking(ask: () => Promise<void>): Promise<void> {
+    const { logger } = this.#needs.settings;
     try {
       await ask();
-      if (this.#problem !== null) this.#needs.logger.info('the event log answers again');
+      if (this.#problem !== null) logger.info('the event log answers again');
       this.#problem = null;
     } catch (thrown) {
       const error = toFleetGcError(thrown);
       if (error.code === 'INTERRUPTED') return;
       if (!error.retry) throw error;
       if (this.#problem !== error.message)
-        this.#needs.logger.warn(
-          { problem: error.message },
-          'the event log does not answer; it is asked again',
-        );
+        logger.warn({ problem: error.message }, 'the event log does not answer; it is asked again');
       this.#problem = error.message;
     }
   }
 }
 
-/**
- * Whether a record that is known still lies where it was. Where topics were made anew while nobody looked, something else is there,
- * or nothing yet. What retention has deleted tells nothing, and neither does a projection that knows no record.
- */
-async function isSameLog(
-  log: Pick<EventLog, 'read'>,
-  known: InventoryPlace | null,
-  { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal },
-): Promise<boolean> {
-  if (known === null || nowMs - known.atMs > TOPICS.inventory.retentionMs) return true;
-  const { node, atMs, offset, partition } = known;
-  const found = await firstRecord(log, { topic: TOPICS.inventory.name, partition, from: { offset } }, signal);
-  if (found === null) return false;
-  return found.offset > offset || (found.key === node && found.timestampMs === atMs);
-}
-
-interface LeavingOut {
-  readonly places: FleetPlaces;
-  readonly held: Held;
-  readonly projector: Projector;
-}
-
-/** How much there is no room for. */
-const leftOutOf = ({ places, held, projector }: LeavingOut): DashboardProgress['leftOut'] => ({
-  nodes: places.node.others,
-  clusters: places.cluster.others,
-  inventories: held.leftOut,
-  names: projector.namesLeftOut,
-});
-
-interface RecallNeeds {
-  readonly log: Pick<EventLog, 'read'>;
-  readonly fleet: Fleet;
-  readonly projector: Projector;
-  readonly places: FleetPlaces;
-  readonly trust: Pick<FactTrust, 'believes'>;
-  readonly nowMs: number;
-}
-
-/** Nodes that fell silent are not heard again: they are looked for as `fleetgc nodes` does. */
-async function recallNodes(
-  { log, fleet, projector, places, trust, nowMs }: RecallNeeds,
-  signal: AbortSignal,
-): Promise<void> {
-  const isKnown = (key: string): boolean => fleet.has(key);
-  const isBelieved = (record: LogRecord): boolean => trust.believes('diskStats', record);
-  const admits = (key: string, heardMs: number): boolean => places.node.admits(key, heardMs);
-  const { nodes, unreadable } = await readReportingNodes(
-    { log, nowMs, onProgress: () => undefined, isKnown, isBelieved, admits },
-    signal,
-  );
-  fleet.unreadable += unreadable;
-  for (const node of nodes.values()) {
-    fleet.recalled(node);
-    const { stats, track, offset } = node;
-    projector.put(PROJECT.diskStats(stats, { timestampMs: track.last.loggedAtMs, offset }));
-  }
-}
-
 const AGAIN_AFTER_MS = 5_000;
+
+/** What is followed: a projection. */
+interface Followed {
+  readonly isOfThisLog: (signal: AbortSignal) => Promise<boolean>;
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly beginAnew: () => void;
+}
 
 interface FollowingNeeds {
   readonly logger: Logger;
@@ -403,7 +331,7 @@ interface FollowingNeeds {
  * too, since it is a copy and no more. Rejects with what no retry mends.
  */
 export async function keepFollowing(
-  projection: Pick<Projection, 'run' | 'isOfThisLog' | 'beginAnew'>,
+  projection: Followed,
   { logger, wait }: FollowingNeeds,
   signal: AbortSignal,
 ): Promise<void> {
@@ -429,7 +357,7 @@ const OTHER_LOG =
 
 /** Resolves to why it ended; `null` when it was told to. */
 async function follow(
-  projection: Pick<Projection, 'run' | 'isOfThisLog'>,
+  projection: Followed,
   onOtherLog: () => void,
   signal: AbortSignal,
 ): Promise<FleetGcError | null> {

@@ -17,7 +17,7 @@ import type { FleetNode } from '../../schemas/reports/fleet-nodes.ts';
 import type { Plan, PlannedObject, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { objectsIn, podNamesIn, type SeenObject } from '../archive/inventory-objects.ts';
 import { countedAs } from '../decision/rule-text.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { EventLog } from '../log/port.ts';
 import { planFor } from '../plan/plan.ts';
 import { effectivePolicy } from '../policy/effective.ts';
 import type { Origin } from '../policy/setting-origins.ts';
@@ -236,17 +236,9 @@ export async function readPlan(
   { log, place, policies, trigger }: PlanNeeds,
   signal: AbortSignal,
 ): Promise<DashboardPlan | null> {
-  const { partition, offset } = place;
-  const request = { topic: TOPICS.inventory.name, partition, from: { offset } } as const;
-  const record = await firstRecord(log, request, signal);
-  if (record === null || !isAt(record, place)) return null;
-  const parsed = parseRecord('inventory', record);
-  if (!parsed.ok) return null;
-  return shortened(planFor({ inventory: parsed.event, policies, trigger }), record.timestampMs);
+  const newest = await newestInventory(log, place, signal);
+  return newest && shortened(planFor({ inventory: newest.inventory, policies, trigger }), newest.atMs);
 }
-
-const isAt = ({ offset, key }: LogRecord, place: InventoryPlace): boolean =>
-  offset === place.offset && key === place.node;
 
 const shortened = (plan: Plan, loggedAtMs: number): DashboardPlan => ({
   loggedAtMs,

@@ -338,6 +338,17 @@ const unrelievedRow = (event: PressureUnrelieved, place: Place): ActivityRow =>
     text: event.holders.map(({ reason, objects, bytes }) => `${reason}: ${objects} (${bytes} B)`).join(', '),
   });
 
+/** The record key as text; null where the message had none. */
+export const originalKey = ({ key }: { readonly key: string | null }): string | null =>
+  key === null ? null : Buffer.from(key, 'base64').toString('utf8');
+
+export const originalValue = ({ value }: DeadLetter): Buffer | null =>
+  value === null ? null : Buffer.from(value, 'base64');
+
+/** Size of the value of its message, kept or not. */
+export const valueBytesOf = (letter: DeadLetter): number =>
+  originalValue(letter)?.length ?? letter.omittedBytes;
+
 type LetterPlace = Pick<LogRecord, 'timestampMs' | 'offset' | 'partition'>;
 
 /** What a record of `gc.dead-letters` says. */
@@ -351,7 +362,8 @@ function letterRow(
     const said = { by: by === null ? null : boundedText(by), reason: boundedText(reason) };
     return { table: 'redrives', ...place, letter: deadLetterId, ...said };
   }
-  const { id, cause, message, group, topic, key, value, omittedBytes, suppressedBefore } = event;
+  const { id, cause, message, group, topic, suppressedBefore } = event;
+  const named = originalKey(event);
   return {
     table: 'letters',
     ...place,
@@ -360,8 +372,8 @@ function letterRow(
     message: boundedText(message),
     group: boundedText(group),
     topic: boundedText(topic),
-    key: key === null ? null : boundedText(Buffer.from(key, 'base64').toString('utf8')),
-    valueBytes: value === null ? omittedBytes : Buffer.from(value, 'base64').length,
+    key: named === null ? null : boundedText(named),
+    valueBytes: valueBytesOf(event),
     suppressedBefore,
   };
 }

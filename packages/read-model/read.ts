@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Logger } from 'pino';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../schemas/events/topics.ts';
@@ -7,8 +8,10 @@ import type { NameIndex } from '../archive/names.ts';
 import type { EventHead } from '../decision/overtaking.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import { MINUTE_MS } from '../process/durations.ts';
+import type { Sources } from '../process/system-sources.ts';
 import { parseHead } from '../records/parse/parse-head.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
+import type { FactsTrust } from '../records/trust/process-trust.ts';
 import type { Held } from './images-on-nodes.ts';
 import type { Fleet } from './nodes.ts';
 import { namesIn, PROJECT, type ProjectedTopic } from './project.ts';
@@ -36,6 +39,23 @@ export interface LogSource {
   readonly nowMs: number;
 }
 
+export interface ProjectionSettings {
+  readonly from: ProjectedLog;
+  readonly roots: TrustRoots | null;
+  /** Which facts of nodes and clusters count, by the roots. */
+  readonly facts: FactsTrust;
+  /** The file. */
+  readonly path: string;
+  readonly historyMs: number;
+  readonly mostBytes: number;
+  readonly logger: Logger;
+  readonly sources: Sources;
+}
+
+/** An archive stands still: its time is that of its last record. */
+export const timeOf = ({ from, sources }: ProjectionSettings): number =>
+  from.kind === 'archive' ? from.endMs : sources.now();
+
 /** So many rows are written at once. */
 const ROWS_AT_ONCE = 2_000;
 /** Statistics carry two hours of the past: the curve of a node is stored this often, and its newest part is in them. */
@@ -58,14 +78,17 @@ const NEEDS_PLACE: Readonly<Record<ProjectedTopic, 'node' | 'cluster' | null>> =
   clusterResults: 'cluster',
 };
 
-export interface ProjectorNeeds {
+/** Told of what is new. */
+export interface News {
+  readonly onActivity: (rows: readonly ActivityRow[]) => void;
+}
+
+interface ProjectorNeeds extends News {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly held: Held;
   readonly places: FleetPlaces;
-  readonly trust: Pick<FactTrust, 'believes'>;
-  /** What was written of what is new. */
-  readonly onActivity: (rows: readonly ActivityRow[]) => void;
+  readonly trust: FactTrust;
 }
 
 /** Takes records of the log into the store, and leaves out what it has just written. */

@@ -1,17 +1,17 @@
-import pMap from 'p-map';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { eventType } from '../../schemas/events/envelope.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import type { CommandResult } from '../../schemas/events/result.ts';
-import { NODE_PARTITIONS, TOPICS } from '../../schemas/events/topics.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { UNRELIEVED_FOR_MS } from '../fleet-watch/node-pressure.ts';
 import { type NodeTrack, track } from '../fleet-watch/node-track.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { deciderOf, mayBeTooCostly } from '../records/node-decisions.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
-import { firstRecord, readPartition } from '../records/read-log.ts';
+import { firstRecord, type RecordedEvent, readPartition, type TimeRange } from '../records/read-log.ts';
+import { beside, partitionsOf, scan } from './scan.ts';
 
 /** A node as its newest disk statistics tell it. */
 export interface ReportingNode {
@@ -51,11 +51,10 @@ const NEWEST_MS = 3.5 * MINUTE_MS;
 const EARLIER_MS = [15 * MINUTE_MS, HOUR_MS, 4 * HOUR_MS, 12 * HOUR_MS, 23.75 * HOUR_MS];
 /** Where nobody was heard in any window, this far apart at most: who lived between two windows is found there. */
 const SWEEP_MS = 10 * MINUTE_MS;
-const PARTITIONS_AT_ONCE = 8;
 /** Of so many silent nodes the exact moment is looked up. */
 const MOST_DATED = 30;
 
-const PARTITIONS = Array.from({ length: NODE_PARTITIONS }, (_, partition) => partition);
+const PARTITIONS = partitionsOf('node');
 
 /**
  * Who was heard in the last day, without reading all of it: the last minutes whole, and of the time before a window here and
@@ -79,18 +78,8 @@ export async function readReportingNodes(
   for (const key of await reading.sweep({ fromMs: needs.nowMs - DAY_MS, toMs: needs.nowMs - NEWEST_MS }))
     silentSinceMs.set(key, needs.nowMs - NEWEST_MS);
   const silent = [...silentSinceMs].slice(0, MOST_DATED);
-  await pMap(silent, ([key, atMs]) => reading.date(key, atMs), { concurrency: PARTITIONS_AT_ONCE });
+  await beside(silent, ([key, atMs]) => reading.date(key, atMs));
   return { nodes: reading.nodes, unreadable: reading.unreadable };
-}
-
-interface Window {
-  readonly fromMs: number;
-  readonly toMs: number | null;
-}
-
-interface Span {
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 class Reading {
@@ -108,12 +97,12 @@ class Reading {
   }
 
   /** Hears those that were not heard in a later window; resolves to their keys. */
-  async window(range: Window): Promise<readonly string[]> {
+  async window(range: TimeRange): Promise<readonly string[]> {
     return await this.#newNodes(PARTITIONS, (partition, isNew) => this.#readWindow(partition, range, isNew));
   }
 
   /** As `window`, of partitions in which nobody was heard yet: from record to record, so that what is empty costs nothing. */
-  async sweep(range: Span): Promise<readonly string[]> {
+  async sweep(range: { readonly fromMs: number; readonly toMs: number }): Promise<readonly string[]> {
     const quiet = PARTITIONS.filter((partition) => !this.#loud.has(partition));
     return await this.#newNodes(quiet, async (partition, isNew) => {
       let fromMs = await this.#firstMs(partition, range.fromMs);
@@ -130,7 +119,7 @@ class Reading {
   ): Promise<readonly string[]> {
     const known = new Set(this.nodes.keys());
     const isNew = (key: string): boolean => !known.has(key);
-    await pMap(partitions, (partition) => hear(partition, isNew), { concurrency: PARTITIONS_AT_ONCE });
+    await beside(partitions, (partition) => hear(partition, isNew));
     this.#needs.onProgress(`${this.#records} records read, ${this.nodes.size} nodes heard`);
     return [...this.nodes.keys()].filter(isNew);
   }
@@ -166,7 +155,7 @@ class Reading {
     return this.nodes.get(key)?.track.last.loggedAtMs ?? 0;
   }
 
-  async #readWindow(partition: number, range: Window, isWanted: (key: string) => boolean): Promise<void> {
+  async #readWindow(partition: number, range: TimeRange, isWanted: (key: string) => boolean): Promise<void> {
     const reading = { topics: ['diskStats'], partition, range } as const;
     for await (const { record } of readPartition(this.#needs.log, reading, this.#signal)) {
       this.#records++;
@@ -221,18 +210,15 @@ export async function readUnrelieved(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
-  const read = async (partition: number): Promise<void> => {
-    const range = { fromMs: nowMs - UNRELIEVED_FOR_MS, toMs: null };
-    const reading = { topics: ['results', 'decisions'], partition, range } as const;
-    for await (const { topicId, record } of readPartition(log, reading, signal)) {
-      if (record.headers.ce_type !== UNRELIEVED) continue;
-      const parsed = parseRecord(topicId, record);
-      if (!parsed.ok || parsed.event.type !== 'fleetgc.node.pressure-unrelieved') continue;
-      const key = nodeKey(parsed.event);
-      found.set(key, Math.max(record.timestampMs, found.get(key) ?? 0));
-    }
+  const ranges = [{ fromMs: nowMs - UNRELIEVED_FOR_MS, toMs: null }];
+  const take = ({ topicId, record }: RecordedEvent): void => {
+    if (record.headers.ce_type !== UNRELIEVED) return;
+    const parsed = parseRecord(topicId, record);
+    if (!parsed.ok || parsed.event.type !== 'fleetgc.node.pressure-unrelieved') return;
+    const key = nodeKey(parsed.event);
+    found.set(key, Math.max(record.timestampMs, found.get(key) ?? 0));
   };
-  await pMap(partitions, read, { concurrency: PARTITIONS_AT_ONCE });
+  await scan(log, { topics: ['results', 'decisions'], partitions, ranges }, take, signal);
   return found;
 }
 
@@ -248,14 +234,12 @@ export async function readHeldNodes(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const held = new Map<string, string>();
-  const look = async (partition: number): Promise<void> => {
-    const range = { fromMs: nowMs - HELD_LOOK_BACK_MS, toMs: null };
-    for await (const { record } of readPartition(log, { topics: ['results'], partition, range }, signal)) {
-      const parsed = parseRecord('results', record);
-      if (parsed.ok && parsed.event.type === 'fleetgc.node.command-result') note(held, parsed.event);
-    }
+  const ranges = [{ fromMs: nowMs - HELD_LOOK_BACK_MS, toMs: null }];
+  const take = ({ record }: RecordedEvent): void => {
+    const parsed = parseRecord('results', record);
+    if (parsed.ok && parsed.event.type === 'fleetgc.node.command-result') note(held, parsed.event);
   };
-  await pMap(PARTITIONS, look, { concurrency: PARTITIONS_AT_ONCE });
+  await scan(log, { topics: ['results'], partitions: PARTITIONS, ranges }, take, signal);
   return held;
 }
 
@@ -277,17 +261,15 @@ export async function readTooCostlyNodes(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ReadonlySet<DeciderName>>> {
   const found = new Map<string, Set<DeciderName>>();
-  const look = async (partition: number): Promise<void> => {
-    const range = { fromMs: nowMs - DECISIONS_LOOK_BACK_MS, toMs: null };
-    for await (const { record } of readPartition(log, { topics: ['decisions'], partition, range }, signal)) {
-      const { key, headers } = record;
-      const decider = deciderOf(record);
-      if (key === null || decider === undefined || headers.ce_type !== DECISION) continue;
-      if (isTooCostly(record)) found.set(key, (found.get(key) ?? new Set()).add(decider));
-      else found.get(key)?.delete(decider);
-    }
+  const ranges = [{ fromMs: nowMs - DECISIONS_LOOK_BACK_MS, toMs: null }];
+  const take = ({ record }: RecordedEvent): void => {
+    const { key, headers } = record;
+    const decider = deciderOf(record);
+    if (key === null || decider === undefined || headers.ce_type !== DECISION) return;
+    if (isTooCostly(record)) found.set(key, (found.get(key) ?? new Set()).add(decider));
+    else found.get(key)?.delete(decider);
   };
-  await pMap(PARTITIONS, look, { concurrency: PARTITIONS_AT_ONCE });
+  await scan(log, { topics: ['decisions'], partitions: PARTITIONS, ranges }, take, signal);
   return new Map([...found].filter(([, deciders]) => deciders.size > 0));
 }
 

@@ -14,17 +14,14 @@ const STANDS_STILL_MS = 10 * MINUTE_MS;
 const MOST_NAMED = 3;
 
 /** On an embedded log another verb decides for a cluster than for a node. */
-function whatDecides(
-  service: string,
-  { log, nodes, clusters }: Pick<Known, 'log' | 'nodes' | 'clusters'>,
-): string {
-  if (log.kind === 'kafka') return 'Start fleetgc decide.';
-  const isForClusters = isOfClusters({ nodes, clusters }) || ClusterDeciderName.safeParse(service).success;
+function whatDecides(service: string, status: Known): string {
+  if (status.log.kind === 'kafka') return 'Start fleetgc decide.';
+  const isForClusters = isOfClusters(status) || ClusterDeciderName.safeParse(service).success;
   return isForClusters ? 'Start fleetgc cluster run.' : 'Start fleetgc run.';
 }
 
 /** Clusters are heard, and nodes are not. */
-const isOfClusters = ({ nodes, clusters }: Pick<Known, 'nodes' | 'clusters'>): boolean =>
+const isOfClusters = ({ nodes, clusters }: Known): boolean =>
   (clusters?.length ?? 0) > 0 && nodes !== null && nodes.heard + nodes.silent === 0;
 
 /** What a problem is looked for in; what is unknown there is told with the topic that is the cause. */
@@ -101,7 +98,8 @@ function waiting({ name, members, waitingSinceMs }: Service, readAtMs: number): 
 
 const hasDoneNothing = ({ members, topics }: Service): boolean => members > 0 && topics === null;
 
-function ofPolicies({ policies, unreadablePolicies, ...heard }: Known): readonly string[] {
+function ofPolicies(status: Known): readonly string[] {
+  const { policies, unreadablePolicies } = status;
   const unreadable = unreadablePolicies ?? 0;
   return [
     ...(unreadable === 0
@@ -109,7 +107,7 @@ function ofPolicies({ policies, unreadablePolicies, ...heard }: Known): readonly
       : [
           `${counted(unreadable, 'record')} of gc.policies cannot be read, so nothing is removed on nodes that may be meant: see fleetgc policy list.`,
         ]),
-    ...(policies?.length === 0 && !isOfClusters(heard)
+    ...(policies?.length === 0 && !isOfClusters(status)
       ? ['There are no policies: every node keeps everything.']
       : []),
   ];

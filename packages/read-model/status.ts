@@ -59,7 +59,7 @@ const MOST_LOOKED_AT = 4;
  */
 async function waitingSince(
   log: Pick<EventLog, 'read'>,
-  { waiting }: Pick<GroupProgress, 'waiting'>,
+  { waiting }: GroupProgress,
   unreadable: ReadonlySet<TopicName>,
   signal: AbortSignal,
 ): Promise<number | null> {
@@ -87,15 +87,9 @@ interface StatusNeeds {
   readonly nodes?: (policies: PolicySet) => FleetNodes;
 }
 
-/** What was read, before it is put together. */
-interface StatusFacts {
-  readonly kind: FleetStatus['log']['kind'];
-  readonly servers: readonly string[];
-  readonly differences: readonly TopicDifference[];
-  /** Or why nobody knows. */
-  readonly groups: readonly DatedProgress[] | string;
+/** What topics tell; each `null` where its topic is missing or has another number of partitions. */
+interface ReadTopics {
   readonly readAtMs: number;
-  /** Each `null` where its topic is missing or has another number of partitions. */
   readonly stored: StoredPolicies | null;
   readonly letters: StoredLetters | null;
   readonly nodes: FleetNodes | null;
@@ -104,6 +98,15 @@ interface StatusFacts {
   /** Deciders, by `<cluster>/<node>`. */
   readonly tooCostly: Awaited<ReturnType<typeof readTooCostlyNodes>> | null;
   readonly clusters: readonly ReportingCluster[] | null;
+}
+
+/** What was read, before it is put together. */
+interface StatusFacts extends ReadTopics {
+  readonly kind: FleetStatus['log']['kind'];
+  readonly servers: readonly string[];
+  readonly differences: readonly TopicDifference[];
+  /** Or why nobody knows. */
+  readonly groups: readonly DatedProgress[] | string;
 }
 
 const ALL_SERVICES: readonly AnyDeciderName[] = Object.values(SERVICES_FOR).flat();
@@ -124,10 +127,7 @@ export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promi
 }
 
 /** Where nodes alone, or clusters alone, are heard, nobody needs the services for the others. */
-function servicesThere({
-  nodes,
-  clusters,
-}: Pick<ReadTopics, 'nodes' | 'clusters'>): readonly AnyDeciderName[] {
+function servicesThere({ nodes, clusters }: ReadTopics): readonly AnyDeciderName[] {
   const hasClusters = clusters !== null && clusters.length > 0;
   const hasNodes = nodes === null || nodes.nodes.length > 0;
   return [
@@ -142,11 +142,6 @@ function whyUnknown(thrown: unknown): string {
   if (error.code === 'INTERRUPTED') throw error;
   return error.message;
 }
-
-type ReadTopics = Pick<
-  StatusFacts,
-  'readAtMs' | 'stored' | 'letters' | 'nodes' | 'held' | 'tooCostly' | 'clusters'
->;
 
 const CLUSTER_TOPICS = [
   'clusterCensus',
@@ -241,7 +236,7 @@ function statusOf(facts: StatusFacts): FleetStatus {
   };
 }
 
-function newestFactMs({ nodes, clusters }: Pick<StatusFacts, 'nodes' | 'clusters'>): number | null {
+function newestFactMs({ nodes, clusters }: ReadTopics): number | null {
   const heardMs = [...(nodes?.nodes ?? []), ...(clusters ?? [])].map((each) => each.heardMs);
   return heardMs.length === 0 ? null : heardMs.reduce((newest, each) => Math.max(newest, each));
 }

@@ -7,7 +7,7 @@ import { trustThen } from '../records/read-heads.ts';
 import type { FactsTrust } from '../records/trust/process-trust.ts';
 import { readKeys } from '../records/trust/read-keys.ts';
 import { claimedSignature } from '../records/trust/signature.ts';
-import { isFact, RequiredTrust, type Trust } from '../records/trust/trust.ts';
+import { isFact, type Trust } from '../records/trust/trust.ts';
 
 /** Somebody may make up keys without end: for those that are not known, keys are read no more often than this. */
 const READ_AGAIN_MS = 1_000;
@@ -91,18 +91,11 @@ export const believedName = (
   { roots, facts }: Pick<FactTrustNeeds, 'roots' | 'facts'>,
 ): string => (roots !== null && facts === 'required' ? `${name}, signed for ${roots.fleet}` : name);
 
-/** Verifies recorded facts of clusters; `null` without trust roots. */
+/** Judges records as of when the log took them; `null` without trust roots. */
 export async function recordedTrust(
   roots: TrustRoots | null,
   log: Pick<EventLog, 'read'>,
   signal: AbortSignal,
 ): Promise<Trust | null> {
-  if (roots === null) return null;
-  const { ring } = await readKeys(log, roots, signal);
-  return new RequiredTrust({
-    ring: () => ring,
-    problem: () => null,
-    nowMs: () => 0,
-    judges: 'as-recorded',
-  });
+  return roots === null ? null : trustThen((await readKeys(log, roots, signal)).ring);
 }

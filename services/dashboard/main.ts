@@ -7,7 +7,8 @@ import { type Check, type ProbeServer, serveHttp } from '../../packages/process/
 import { addProcessMetrics, createMetrics } from '../../packages/process/metrics.ts';
 import type { Address } from '../../packages/process/options/options.ts';
 import { PeopleHistory } from '../../packages/read-model/history.ts';
-import { keepFollowing, Projection, type ProjectionSettings } from '../../packages/read-model/model.ts';
+import { keepFollowing, Projection } from '../../packages/read-model/model.ts';
+import type { ProjectionSettings } from '../../packages/read-model/read.ts';
 import {
   Access,
   type AccessSettings,

@@ -7,7 +7,7 @@ import {
   heldOf,
 } from '../../packages/read-model/held-objects.ts';
 import { type Hold, holdsOf } from '../../packages/read-model/holds.ts';
-import { originalKey } from '../../packages/read-model/letters.ts';
+import { originalKey } from '../../packages/read-model/project.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { signedSizeText, sizeText } from '../../packages/text/size-text.ts';

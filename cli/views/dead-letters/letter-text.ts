@@ -1,4 +1,5 @@
-import { letterContent, originalKey, type StoredLetter } from '../../../packages/read-model/letters.ts';
+import { letterContent, type StoredLetter } from '../../../packages/read-model/letters.ts';
+import { originalKey } from '../../../packages/read-model/project.ts';
 
 import { printable, printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';

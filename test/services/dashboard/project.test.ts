@@ -27,7 +27,7 @@ import { DAY, HOUR, instant, MINUTE, NOW } from '../../fixtures/time.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BOUNDS, BROKEN, openStore, projectorInto } from './support/test-store.ts';
+import { BOUNDS, BROKEN, EVERYBODY, openStore, projectorInto } from './support/test-store.ts';
 
 const at = (minute: number) =>
   instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: DAY + minute * MINUTE });
@@ -501,7 +501,7 @@ describe('more nodes than have a place', () => {
       fleet,
       held,
       places,
-      trust: { believes: () => true },
+      trust: EVERYBODY,
       onActivity: () => undefined,
     });
     const nodes = (): readonly string[] => fleet.told(NOW).nodes.map(({ node }) => node);
@@ -570,13 +570,12 @@ test.each(['results', 'decisions'] as const)(
     const policies = setsOfEntries([{ kind: 'policy', record: appliedPolicy({ mode: 'enforce' }) }]).node;
     const fleet = new Fleet(store.db, policies);
     const places = new FleetPlaces({ nodes: 2, clusters: 2 });
-    const trust = { believes: () => true };
     const projector = new Projector({
       store,
       fleet,
       held: new Held(),
       places,
-      trust,
+      trust: EVERYBODY,
       onActivity: () => undefined,
     });
     fleet.heard(diskStats({ availableBytes: '10' }), NOW);

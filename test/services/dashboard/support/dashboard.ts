@@ -7,8 +7,7 @@ import type { WorkerSource } from '../../../../packages/audit/events/open-source
 import type { EventLog } from '../../../../packages/log/port.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
-import type { ProjectionSettings } from '../../../../packages/read-model/model.ts';
-import type { ProjectedLog } from '../../../../packages/read-model/read.ts';
+import type { ProjectedLog, ProjectionSettings } from '../../../../packages/read-model/read.ts';
 import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';

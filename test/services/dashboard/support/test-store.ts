@@ -3,11 +3,12 @@ import { setsOfEntries } from '../../../../packages/policy/policy-reading.ts';
 import { Held } from '../../../../packages/read-model/images-on-nodes.ts';
 import { Fleet } from '../../../../packages/read-model/nodes.ts';
 import { FleetPlaces, Projector } from '../../../../packages/read-model/read.ts';
-
 import type { Row } from '../../../../packages/read-model/rows.ts';
 import { Store } from '../../../../packages/read-model/store.ts';
 import { openTables } from '../../../../packages/read-model/tables.ts';
+import { FactTrust } from '../../../../packages/read-model/trust.ts';
 import { DAY } from '../../../fixtures/time.ts';
+import { logOf } from '../../../packages/audit/support/archives.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 export const BOUNDS = {
@@ -22,6 +23,9 @@ export const BOUNDS = {
 export const openStore = (bounds = BOUNDS): Store =>
   new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, bounds);
 
+/** Whose facts count: those of everybody, signed or not. */
+export const EVERYBODY = new FactTrust({ log: logOf([]), roots: null, facts: 'off', now: Date.now });
+
 /** Writes into these tables, of a fleet without policies that believes everybody. */
 export const projectorInto = (store: Store): Projector =>
   new Projector({
@@ -29,7 +33,7 @@ export const projectorInto = (store: Store): Projector =>
     fleet: new Fleet(store.db, setsOfEntries([]).node),
     held: new Held(),
     places: new FleetPlaces(),
-    trust: { believes: () => true },
+    trust: EVERYBODY,
     onActivity: () => undefined,
   });
 
