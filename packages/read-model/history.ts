@@ -41,6 +41,12 @@ const FRESH_MS = 5_000;
 const UNFINISHED_AFTER_MS = 60_000;
 const POLICY_SET = 'fleetgc.policy-set';
 
+/** Where to go on: what was told last. */
+export interface Before {
+  readonly atMs: number;
+  readonly id: string;
+}
+
 interface HistoryNeeds {
   readonly db: DatabaseSync;
   readonly log: Pick<EventLog, 'read'>;
@@ -236,16 +242,10 @@ const readRedrives = ({ db }: HistoryNeeds, sinceMs: number): readonly HistoryEn
       objection: null,
     }));
 
-/** Where to go on: the last line that was given. */
-interface ActivityBefore {
-  readonly atMs: number;
-  readonly id: string;
-}
-
 interface ActivityQuestion {
   readonly node: string | null;
   readonly what: ActivityKind | null;
-  readonly before: ActivityBefore | null;
+  readonly before: Before | null;
   readonly limit: number;
 }
 
@@ -339,12 +339,6 @@ const totalOf = (sums: readonly FreedSums[]): FreedSums => ({
   unmeasured: sums.reduce((sum, { unmeasured }) => sum + unmeasured, 0),
   estimatedBytes: String(sums.reduce((sum, { estimatedBytes }) => sum + BigInt(estimatedBytes), 0n)),
 });
-
-/** Where to go on: what was told last. */
-export interface Before {
-  readonly atMs: number;
-  readonly id: string;
-}
 
 const { action, result } = ClusterObjectResults.shape.objects.element.shape;
 const outcomes = z.enum(result.options.map((option) => option.shape.outcome.value));

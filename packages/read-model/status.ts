@@ -22,59 +22,6 @@ import { nodesUnder, readFleetNodes } from './nodes.ts';
 import { readHeldNodes, readTooCostlyNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
 
-/** The services that share their work in groups, by whom they decide about. */
-export const SERVICES_FOR: { readonly [Kind in SubjectKind]: readonly DeciderNameFor<Kind>[] } = {
-  node: ['pressure', 'container-gc', 'image-gc'],
-  cluster: ['graph-gc', 'pod-gc', 'expiry-gc'],
-};
-export const groupOf = (service: AnyDeciderName): string => `fleetgc-${service}`;
-
-/** How far a group is. */
-interface DatedProgress extends GroupProgress {
-  /** Epoch milliseconds. */
-  readonly waitingSinceMs: number | null;
-}
-
-/** How far the group of each service is. Rejects where the rights on groups are missing. */
-async function readGroups(
-  log: EventLog,
-  {
-    services,
-    unreadable,
-  }: { readonly services: readonly AnyDeciderName[]; readonly unreadable: ReadonlySet<TopicName> },
-  signal: AbortSignal,
-): Promise<readonly DatedProgress[]> {
-  const dated: DatedProgress[] = [];
-  for (const group of await log.groups(services.map(groupOf)))
-    dated.push({ ...group, waitingSinceMs: await waitingSince(log, group, unreadable, signal) });
-  return dated;
-}
-
-/** Of each topic; where a service stands still as a whole, every partition tells it. */
-const MOST_LOOKED_AT = 4;
-
-/**
- * When the oldest message came that the group is not done with, of the partitions that are furthest behind; `null` when
- * nothing is left, or what is left cannot be read.
- */
-async function waitingSince(
-  log: Pick<EventLog, 'read'>,
-  { waiting }: GroupProgress,
-  unreadable: ReadonlySet<TopicName>,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const readable = waiting.filter(({ topic }) => !unreadable.has(topic));
-  const looked = [...Map.groupBy(readable, ({ topic }) => topic).values()].flatMap(furthestBehind);
-  const times = await pMap(looked, ({ topic, partition, offset }) =>
-    firstRecord(log, { topic, partition, from: { offset } }, signal),
-  );
-  const known = times.flatMap((record) => record?.timestampMs ?? []);
-  return known.length === 0 ? null : Math.min(...known);
-}
-
-const furthestBehind = (records: readonly WaitingRecord[]): readonly WaitingRecord[] =>
-  records.toSorted((a, b) => b.left - a.left).slice(0, MOST_LOOKED_AT);
-
 interface StatusNeeds {
   readonly log: EventLog;
   /** Whose signatures count; `null`: they are not looked at. */
@@ -108,8 +55,6 @@ interface StatusFacts extends ReadTopics {
   /** Or why nobody knows. */
   readonly groups: readonly DatedProgress[] | string;
 }
-
-const ALL_SERVICES: readonly AnyDeciderName[] = Object.values(SERVICES_FOR).flat();
 
 /** Looks at all of it once. */
 export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promise<FleetStatus> {
@@ -288,3 +233,57 @@ const nodeCounts = ({ nodes }: FleetNodes, arePoliciesKnown: boolean): NonNullab
   withoutPolicy: arePoliciesKnown ? nodes.filter(({ policy }) => policy === null).length : null,
   warned: nodes.filter(({ warnings }) => warnings.length > 0).length,
 });
+
+/** The services that share their work in groups, by whom they decide about. */
+export const SERVICES_FOR: { readonly [Kind in SubjectKind]: readonly DeciderNameFor<Kind>[] } = {
+  node: ['pressure', 'container-gc', 'image-gc'],
+  cluster: ['graph-gc', 'pod-gc', 'expiry-gc'],
+};
+const ALL_SERVICES: readonly AnyDeciderName[] = Object.values(SERVICES_FOR).flat();
+export const groupOf = (service: AnyDeciderName): string => `fleetgc-${service}`;
+
+/** How far a group is. */
+interface DatedProgress extends GroupProgress {
+  /** Epoch milliseconds. */
+  readonly waitingSinceMs: number | null;
+}
+
+/** How far the group of each service is. Rejects where the rights on groups are missing. */
+async function readGroups(
+  log: EventLog,
+  {
+    services,
+    unreadable,
+  }: { readonly services: readonly AnyDeciderName[]; readonly unreadable: ReadonlySet<TopicName> },
+  signal: AbortSignal,
+): Promise<readonly DatedProgress[]> {
+  const dated: DatedProgress[] = [];
+  for (const group of await log.groups(services.map(groupOf)))
+    dated.push({ ...group, waitingSinceMs: await waitingSince(log, group, unreadable, signal) });
+  return dated;
+}
+
+/** Of each topic; where a service stands still as a whole, every partition tells it. */
+const MOST_LOOKED_AT = 4;
+
+/**
+ * When the oldest message came that the group is not done with, of the partitions that are furthest behind; `null` when
+ * nothing is left, or what is left cannot be read.
+ */
+async function waitingSince(
+  log: Pick<EventLog, 'read'>,
+  { waiting }: GroupProgress,
+  unreadable: ReadonlySet<TopicName>,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const readable = waiting.filter(({ topic }) => !unreadable.has(topic));
+  const looked = [...Map.groupBy(readable, ({ topic }) => topic).values()].flatMap(furthestBehind);
+  const times = await pMap(looked, ({ topic, partition, offset }) =>
+    firstRecord(log, { topic, partition, from: { offset } }, signal),
+  );
+  const known = times.flatMap((record) => record?.timestampMs ?? []);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+const furthestBehind = (records: readonly WaitingRecord[]): readonly WaitingRecord[] =>
+  records.toSorted((a, b) => b.left - a.left).slice(0, MOST_LOOKED_AT);

@@ -3,36 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/log/port.ts';
 import { readOwnerGraph } from '../../../packages/read-model/objects.ts';
-import { PROJECT_CLUSTERS } from '../../../packages/read-model/project.ts';
-import type { ClusterRow } from '../../../packages/read-model/rows.ts';
+import { PROJECT } from '../../../packages/read-model/project.ts';
 import type { Store } from '../../../packages/read-model/store.ts';
-import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
-import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { census } from '../../fixtures/census.ts';
 import { clusterCommandResult, clusterObject, clusterObjectResults } from '../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { DAY, HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
-import { openStore } from './support/test-store.ts';
-
-const TOPICS = ['clusterCensus', 'clusterOwnership', 'clusterResults'] as const;
-
-function rowsOf(record: LogRecord): readonly ClusterRow[] {
-  const topic = TOPICS.find((each) => each === topicIdOf(record.topic));
-  if (topic === undefined) throw new Error(`nothing is projected of ${record.topic}`);
-  const parsed = parseRecord(topic, record);
-  if (!parsed.ok) throw new Error(parsed.rejection.message);
-  const { event } = parsed;
-  switch (event.type) {
-    case 'fleetgc.cluster.census':
-      return PROJECT_CLUSTERS.clusterCensus(event, record);
-    case 'fleetgc.cluster.ownership':
-      return PROJECT_CLUSTERS.clusterOwnership(event, record);
-    default:
-      return PROJECT_CLUSTERS.clusterResults(event, record);
-  }
-}
+import { openStore, rowsOf } from './support/test-store.ts';
 
 const OUTCOMES = ['removed', 'accepted', 'patched', 'not-found', 'rehearsed'] as const;
 
@@ -155,7 +134,7 @@ test('what came of objects is counted by what is the same of it', () => {
   const [told] = clusterObjectResults().objects;
   if (told === undefined) throw new Error('there is one');
   const refused = { outcome: 'refused', reason: 'changed', message: 'it is another one' } as const;
-  const rows = PROJECT_CLUSTERS.clusterResults(
+  const rows = PROJECT.clusterResults(
     clusterObjectResults({
       objects: [
         told,
@@ -172,9 +151,7 @@ test('what came of objects is counted by what is the same of it', () => {
     { position: 2, kind: 'ConfigMap', outcome: 'refused', reason: 'changed', objects: 1 },
   ]);
   expect(rows.filter(({ table }) => table === 'cluster_deeds')).toHaveLength(4);
-  expect(PROJECT_CLUSTERS.clusterResults(clusterCommandResult(), { timestampMs: NOW, offset: 2n })).toEqual(
-    [],
-  );
+  expect(PROJECT.clusterResults(clusterCommandResult(), { timestampMs: NOW, offset: 2n })).toEqual([]);
 });
 
 test('a cluster that takes the ids of another one hides nothing', () => {

@@ -9,14 +9,12 @@ import { readFreed } from '../../../packages/read-model/history.ts';
 import { Held } from '../../../packages/read-model/images-on-nodes.ts';
 import { namesOfObject } from '../../../packages/read-model/names.ts';
 import { Fleet } from '../../../packages/read-model/nodes.ts';
-import { namesIn, PROJECT, PROJECTED_TOPICS } from '../../../packages/read-model/project.ts';
+import { namesIn, PROJECT } from '../../../packages/read-model/project.ts';
 import { shareOf } from '../../../packages/read-model/prune.ts';
 import { FleetPlaces, Projector } from '../../../packages/read-model/read.ts';
 import type { Row } from '../../../packages/read-model/rows.ts';
 import { nextGap, type Span, type Store, withSpan } from '../../../packages/read-model/store.ts';
 import { openTables } from '../../../packages/read-model/tables.ts';
-import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
-import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { keyOf } from '../../../packages/records/parse/record-key.ts';
 import { deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
@@ -27,37 +25,10 @@ import { DAY, HOUR, instant, MINUTE, NOW } from '../../fixtures/time.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { BOUNDS, BROKEN, EVERYBODY, openStore, projectorInto } from './support/test-store.ts';
+import { BOUNDS, BROKEN, EVERYBODY, openStore, projectorInto, rowsOf } from './support/test-store.ts';
 
 const at = (minute: number) =>
   instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: DAY + minute * MINUTE });
-
-function parsedOf(record: LogRecord) {
-  const topic = PROJECTED_TOPICS.find((each) => each === topicIdOf(record.topic));
-  if (topic === undefined) throw new Error(`nothing is projected of ${record.topic}`);
-  const parsed = parseRecord(topic, record);
-  if (!parsed.ok) throw new Error(parsed.rejection.message);
-  return parsed.event;
-}
-
-function rowsOf(record: LogRecord): readonly Row[] {
-  const event = parsedOf(record);
-  switch (event.type) {
-    case 'fleetgc.node.disk-stats':
-      return PROJECT.diskStats(event, record);
-    case 'fleetgc.node.inventory':
-      return PROJECT.inventory(event, record);
-    case 'fleetgc.dead-letter':
-    case 'fleetgc.dead-letter-redrive':
-      return PROJECT.deadLetters(event, record);
-    case 'fleetgc.node.object-result':
-    case 'fleetgc.node.command-result':
-    case 'fleetgc.node.pressure-unrelieved':
-      return PROJECT.results(event, record);
-    default:
-      return [];
-  }
-}
 
 /** A dead letter, or the note that it was put back. Ids come again: a letter may lie on the log twice. */
 function letterIn(minute: number, kind: number, place: Partial<LogRecord>): LogRecord {

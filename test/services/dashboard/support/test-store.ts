@@ -1,12 +1,16 @@
 import { join } from 'node:path';
+import type { LogRecord } from '../../../../packages/log/port.ts';
 import { setsOfEntries } from '../../../../packages/policy/policy-reading.ts';
 import { Held } from '../../../../packages/read-model/images-on-nodes.ts';
 import { Fleet } from '../../../../packages/read-model/nodes.ts';
+import { PROJECT, PROJECTED_TOPICS, type ProjectedTopic } from '../../../../packages/read-model/project.ts';
 import { FleetPlaces, Projector } from '../../../../packages/read-model/read.ts';
 import type { Row } from '../../../../packages/read-model/rows.ts';
 import { Store } from '../../../../packages/read-model/store.ts';
 import { openTables } from '../../../../packages/read-model/tables.ts';
 import { FactTrust } from '../../../../packages/read-model/trust.ts';
+import { topicIdOf } from '../../../../packages/records/parse/event-schemas.ts';
+import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { DAY } from '../../../fixtures/time.ts';
 import { logOf } from '../../../packages/audit/support/archives.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -36,6 +40,19 @@ export const projectorInto = (store: Store): Projector =>
     trust: EVERYBODY,
     onActivity: () => undefined,
   });
+
+/** What a record says, as rows. */
+export function rowsOf(record: LogRecord): readonly Row[] {
+  const topic = PROJECTED_TOPICS.find((each) => each === topicIdOf(record.topic));
+  if (topic === undefined) throw new Error(`nothing is projected of ${record.topic}`);
+  return projected(topic, record);
+}
+
+function projected<Topic extends ProjectedTopic>(topic: Topic, record: LogRecord): readonly Row[] {
+  const parsed = parseRecord(topic, record);
+  if (!parsed.ok) throw new Error(parsed.rejection.message);
+  return PROJECT[topic](parsed.event, record);
+}
 
 /** A row that no table takes. */
 export const BROKEN: Row = {
