@@ -11,7 +11,7 @@ import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { ClusterStatus, ClusterWarning } from '../../schemas/reports/cluster-status.ts';
 import { type DashboardCluster, DashboardClusters } from '../../schemas/reports/dashboard-clusters.ts';
 import { splitUnread } from '../decision/left-out-kinds.ts';
-import { CLUSTER_SILENT_AFTER_MS } from '../fleet-watch/cluster-watch.ts';
+import { CLUSTER_SILENT_AFTER_MS } from '../fleet-watch/fleet-watch.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import type { StoredPolicies } from '../policy/stored-policies.ts';
 import { DAY_MS, MINUTE_MS } from '../process/durations.ts';

@@ -29,10 +29,12 @@ import {
   clustersNamedBy,
   type NodeTrack,
   SILENT_AFTER_MS,
+  type StrayCluster,
+  strayClusters,
   strayText,
   track,
 } from '../fleet-watch/node-track.ts';
-import { type StrayCluster, strayClusters } from '../fleet-watch/stray-clusters.ts';
+
 import {
   type ReportingNode,
   type ReportingNodesNeeds,

@@ -1,4 +1,4 @@
-import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
+import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/fleet-watch.ts';
 import type { AccessRight } from '../../packages/kube-api/access-review.ts';
 import type { ServerVersion } from '../../packages/kube-api/discovery.ts';
 import type { LeaseTimes } from '../../packages/kube-api/lease.ts';

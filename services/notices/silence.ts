@@ -1,4 +1,4 @@
-import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
+import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/fleet-watch.ts';
 import { SILENT_AFTER_MS } from '../../packages/fleet-watch/node-track.ts';
 import type { LogRecord, SubscriptionState } from '../../packages/log/port.ts';
 import { DAY_MS, MINUTE_MS } from '../../packages/process/durations.ts';

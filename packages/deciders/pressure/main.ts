@@ -1,4 +1,4 @@
-import { NodeWatch } from '../../fleet-watch/node-watch.ts';
+import { NodeWatch } from '../../fleet-watch/fleet-watch.ts';
 import type { Consumer } from '../../records/consume.ts';
 import type { OnEvent } from '../../records/decide.ts';
 import { type DecisionServiceDeps, startDecisionService } from '../../service/decision-service.ts';

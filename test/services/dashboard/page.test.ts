@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import type { DashboardFleet } from '../../../schemas/reports/dashboard.ts';
 import { withNews } from '../../../services/dashboard/page/fleet-news.ts';
 import { layOut, nodeAt } from '../../../services/dashboard/page/heat-map.ts';
@@ -7,6 +8,7 @@ import {
   freedText,
   leftOutText,
   notBelievedText,
+  pauseReachText,
   stateText,
   unmeasuredText,
   useStep,
@@ -127,4 +129,27 @@ test.each([
   [100, 4],
 ])('%i percent are step %i', (used, step) => {
   expect(useStep(used)).toBe(step);
+});
+
+const few = (...names: readonly string[]) => fc.subarray([...names]);
+const selectors = fc.record({
+  clusters: few('prod', 'test'),
+  nodeNames: few('db-*', 'web-1'),
+  pools: few('gpu'),
+  nodeLabels: fc.constant({}),
+});
+
+test('the dialog says that the objects of clusters are paused exactly where a pause holds for them', () => {
+  fc.assert(
+    fc.property(selectors, (selector) => {
+      const pause = { type: 'fleetgc.pause', version: 1, id: 'p', selector, reason: '' } as const;
+      const [cluster = 'prod'] = selector.clusters;
+      const set = { subject: 'cluster', policies: [], pauses: [pause], approvals: [], hash: 'h' } as const;
+      const holding = selectPolicy(set, { cluster });
+      const text = pauseReachText(selector);
+      expect(text.includes('objects of their clusters are not paused')).toBe(holding.kind !== 'paused');
+      expect(text.includes('whole fleet')).toBe(holding.kind === 'paused' && selector.clusters.length === 0);
+    }),
+    runs(100),
+  );
 });

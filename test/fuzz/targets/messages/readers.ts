@@ -6,7 +6,7 @@ import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.t
 import { podGcHandler } from '../../../../packages/deciders/pod-gc/handler.ts';
 import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/handler.ts';
 import { policySet as policySetFor, policySetRecord } from '../../../../packages/decision/policy-set.ts';
-import { NodeWatch } from '../../../../packages/fleet-watch/node-watch.ts';
+import { NodeWatch } from '../../../../packages/fleet-watch/fleet-watch.ts';
 import type { OnEvent } from '../../../../packages/records/decide.ts';
 import { certificate, revocation } from '../../../../packages/records/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { clusterOutput } from '../../../../packages/decision/handler.ts';
-import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { readHolds } from '../../../../packages/read-model/read-holds.ts';
-import { signRecord } from '../../../../packages/records/trust/signature.ts';
-import type { Ownership } from '../../../../schemas/events/ownership.ts';
-import { census } from '../../../fixtures/census.ts';
-import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
-import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
-import { podCandidate, pods } from '../../../fixtures/pods.ts';
-import { MINUTE } from '../../../fixtures/time.ts';
-import { certified, FLEET, newKey, rootsOf } from '../../../fixtures/trust.ts';
-import { outgoing } from '../../../support/logs/log-record.ts';
-import { logOf } from '../../audit/support/archives.ts';
-import { begun, type ClusterHistory } from '../../audit/support/cluster-history.ts';
+import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { readHolds } from '../../../packages/read-model/read-holds.ts';
+import { signRecord } from '../../../packages/records/trust/signature.ts';
+import type { Ownership } from '../../../schemas/events/ownership.ts';
+import { census } from '../../fixtures/census.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
+import { podCandidate, pods } from '../../fixtures/pods.ts';
+import { MINUTE } from '../../fixtures/time.ts';
+import { certified, FLEET, newKey, rootsOf } from '../../fixtures/trust.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { logOf } from '../audit/support/archives.ts';
+import { begun, type ClusterHistory } from '../audit/support/cluster-history.ts';
 
 const RECORD = clusterPolicyRecord({
   collectors: ['pod-garbage-collector-controller'],

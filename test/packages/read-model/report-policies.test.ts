@@ -1,24 +1,19 @@
 import { expect, test } from 'vitest';
-import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { makeReport } from '../../../../packages/read-model/report.ts';
-import { approvalKey } from '../../../../schemas/policy/approval.ts';
-import {
-  type PauseRecord,
-  type PolicyRecord,
-  pauseKey,
-  policyKey,
-} from '../../../../schemas/policy/policy.ts';
-import type { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
-import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
-import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
-import { approval, approvedOwner } from '../../../fixtures/approval.ts';
-import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
-import { decision } from '../../../fixtures/outputs.ts';
-import { deletionOutput, EVERY_NODE } from '../../../fixtures/policy.ts';
-import { HOUR, MINUTE } from '../../../fixtures/time.ts';
-import { onLog, outgoing, recordOf } from '../../../support/logs/log-record.ts';
-import { logOf } from '../../audit/support/archives.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { makeReport } from '../../../packages/read-model/report.ts';
+import { approvalKey } from '../../../schemas/policy/approval.ts';
+import { type PauseRecord, type PolicyRecord, pauseKey, policyKey } from '../../../schemas/policy/policy.ts';
+import type { PolicySetRecord } from '../../../schemas/policy/policy-set.ts';
+import { AuditReport } from '../../../schemas/reports/audit-report.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { approval, approvedOwner } from '../../fixtures/approval.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { decision } from '../../fixtures/outputs.ts';
+import { deletionOutput, EVERY_NODE } from '../../fixtures/policy.ts';
+import { HOUR, MINUTE } from '../../fixtures/time.ts';
+import { onLog, outgoing, recordOf } from '../../support/logs/log-record.ts';
+import { logOf } from '../audit/support/archives.ts';
 
 const T = Date.UTC(2026, 0, 5, 12);
 const POLICY = appliedPolicy();

@@ -12,8 +12,8 @@ import { FactTrust } from '../../../../packages/read-model/trust.ts';
 import { topicIdOf } from '../../../../packages/records/parse/event-schemas.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { DAY } from '../../../fixtures/time.ts';
-import { logOf } from '../../../packages/audit/support/archives.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { logOf } from '../../audit/support/archives.ts';
 
 export const BOUNDS = {
   historyMs: 14 * DAY,

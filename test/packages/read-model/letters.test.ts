@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readLetterSummaries } from '../../../../packages/read-model/letters.ts';
-import { ownLog } from '../../../cli/fleetgc.ts';
-import { base64, bury, deadLetter } from '../../../cli/verbs/dead-letters/letters.ts';
+import { readLetterSummaries } from '../../../packages/read-model/letters.ts';
+import { ownLog } from '../../cli/fleetgc.ts';
+import { base64, bury, deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
 
 test('of letters that are only listed and counted, nothing is kept that their messages held', async () => {
   const { log } = await ownLog();

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { clusterOutput } from '../../../../packages/decision/handler.ts';
-import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { lastCensuses } from '../../../../packages/read-model/censuses.ts';
-import { readReportingClusters } from '../../../../packages/read-model/clusters.ts';
-import { signRecord } from '../../../../packages/records/trust/signature.ts';
-import type { Census } from '../../../../schemas/events/census.ts';
-import { census } from '../../../fixtures/census.ts';
-import { HOUR, MINUTE } from '../../../fixtures/time.ts';
-import { certified, FLEET, newKey, rootsOf } from '../../../fixtures/trust.ts';
-import { outgoing } from '../../../support/logs/log-record.ts';
-import { logOf } from '../../audit/support/archives.ts';
-import { begun, type ClusterHistory } from '../../audit/support/cluster-history.ts';
+import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { lastCensuses } from '../../../packages/read-model/censuses.ts';
+import { readReportingClusters } from '../../../packages/read-model/clusters.ts';
+import { signRecord } from '../../../packages/records/trust/signature.ts';
+import type { Census } from '../../../schemas/events/census.ts';
+import { census } from '../../fixtures/census.ts';
+import { HOUR, MINUTE } from '../../fixtures/time.ts';
+import { certified, FLEET, newKey, rootsOf } from '../../fixtures/trust.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { logOf } from '../audit/support/archives.ts';
+import { begun, type ClusterHistory } from '../audit/support/cluster-history.ts';
 
 const NEVER = new AbortController().signal;
 const [root, cluster] = [newKey(), newKey()];

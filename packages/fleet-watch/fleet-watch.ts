@@ -4,7 +4,7 @@ import { nodeKey } from '../../schemas/events/identity.ts';
 import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { ActiveSubscription, LogRecord } from '../log/port.ts';
-import { DAY_MS } from '../process/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../process/durations.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { isLasting, PRESSURE_WARNINGS, pressureOf, pressureWarning } from './node-pressure.ts';
 import {
@@ -14,11 +14,11 @@ import {
   NODE_WARNINGS,
   type NodeTrack,
   SILENT_AFTER_MS,
+  type StrayCluster,
+  strayClusters,
   strayText,
   track,
 } from './node-track.ts';
-import { PartitionClocks } from './partition-clocks.ts';
-import { type StrayCluster, strayClusters } from './stray-clusters.ts';
 
 /** What is warned of: the names are those of the metric and of `fleetgc nodes`. */
 const WARNINGS = [...NODE_WARNINGS, ...PRESSURE_WARNINGS] as const;
@@ -205,14 +205,137 @@ export class NodeWatch {
     return [...this.#reported.values()].filter((reported) => reported.kind === kind).length;
   }
 
-  #heard(): { readonly heard: number; readonly silent: number } {
-    const times = this.#clocks.times();
-    const agesMs = [...this.#nodes.values()].flatMap(({ track, partition }) => {
-      const nowMs = times.get(partition);
-      return nowMs === undefined ? [] : [nowMs - track.last.loggedAtMs];
-    });
-    const heard = agesMs.filter((ageMs) => ageMs <= SILENT_AFTER_MS).length;
-    const known = agesMs.filter((ageMs) => ageMs <= FORGET_AFTER_MS).length;
-    return { heard, silent: known - heard };
+  #heard(): Counted {
+    const heard = this.#nodes
+      .values()
+      .map(({ track, partition }) => ({ atMs: track.last.loggedAtMs, partition }));
+    return this.#clocks.count(heard, SILENT_AFTER_MS);
   }
 }
+
+/** Agents tell how their cluster stands at least every ten minutes. */
+export const CLUSTER_SILENT_AFTER_MS = 20 * MINUTE_MS;
+/** Anybody who may write facts can make up names. */
+const MOST_CLUSTERS = 10_000;
+
+interface ClusterWatchParts {
+  readonly metrics: Metrics;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Hears which clusters tell of themselves, and counts those that do not any more. Nothing is decided by it. */
+export class ClusterWatch {
+  readonly #clusters = new Map<string, Heard>();
+  readonly #clocks: PartitionClocks;
+
+  constructor({ metrics, now }: ClusterWatchParts) {
+    this.#clocks = new PartitionClocks(TOPICS.clusterCensus.name, now);
+    metrics.gauge(
+      'clusters_heard',
+      'Clusters that were heard in the last 20 minutes, in the partitions of this replica.',
+      [],
+      () => [[{}, this.#count().heard]],
+    );
+    metrics.gauge(
+      'clusters_silent',
+      'Clusters that were heard in the last day, since this replica began, and not in the last 20 minutes.',
+      [],
+      () => [[{}, this.#count().silent]],
+    );
+  }
+
+  follow(progress: Pick<ActiveSubscription, 'state'>): void {
+    this.#clocks.follow(progress);
+  }
+
+  received(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
+    if (event.type !== 'fleetgc.cluster.census') return;
+    if (!this.#clocks.isNew(partition, { offset, timestampMs })) return;
+    this.#forget(timestampMs);
+    const { cluster } = event;
+    if (this.#clusters.size >= MOST_CLUSTERS && !this.#clusters.has(cluster)) return;
+    this.#clusters.set(cluster, { atMs: timestampMs, partition });
+  }
+
+  #forget(nowMs: number): void {
+    for (const [cluster, { atMs }] of this.#clusters)
+      if (nowMs - atMs > FORGET_AFTER_MS) this.#clusters.delete(cluster);
+  }
+
+  #count(): Counted {
+    return this.#clocks.count(this.#clusters.values(), CLUSTER_SILENT_AFTER_MS);
+  }
+}
+
+/** When somebody was heard last, by the log, and in which partition. */
+interface Heard {
+  readonly atMs: number;
+  readonly partition: number;
+}
+
+interface Counted {
+  readonly heard: number;
+  readonly silent: number;
+}
+
+type Moment = Pick<LogRecord, 'offset' | 'timestampMs'>;
+
+/**
+ * Silence shows by what is not read. So a partition of a topic is judged by our clock only where all of it was read; where messages
+ * wait, or the log does not answer, by the newest of its messages.
+ */
+class PartitionClocks {
+  readonly #topic: string;
+  /** Epoch milliseconds. */
+  readonly #now: () => number;
+  /** By partition, the newest record that was seen: what comes again tells nothing new. */
+  readonly #newest = new Map<number, Moment>();
+  #progress: Pick<ActiveSubscription, 'state'> | null = null;
+
+  constructor(topic: string, now: () => number) {
+    this.#topic = topic;
+    this.#now = now;
+  }
+
+  /** How far this replica has read, and what: other partitions are for other replicas to tell of. */
+  follow(progress: Pick<ActiveSubscription, 'state'>): void {
+    this.#progress = progress;
+  }
+
+  /** Whether the record is newer than all of its partition that were seen before. */
+  isNew(partition: number, now: Moment): boolean {
+    const before = this.#newest.get(partition);
+    if (before !== undefined && now.offset <= before.offset && now.timestampMs <= before.timestampMs)
+      return false;
+    this.#newest.set(partition, now);
+    return true;
+  }
+
+  /** Who was heard within that time, and who before, of those that are ours and were heard in the last day. */
+  count(heard: Iterable<Heard>, silentAfterMs: number): Counted {
+    const times = this.#times();
+    const agesMs = [...heard].flatMap(({ atMs, partition }) => {
+      const nowMs = times.get(partition);
+      return nowMs === undefined ? [] : [nowMs - atMs];
+    });
+    const lately = agesMs.filter((ageMs) => ageMs <= silentAfterMs).length;
+    const known = agesMs.filter((ageMs) => ageMs <= FORGET_AFTER_MS).length;
+    return { heard: lately, silent: known - lately };
+  }
+
+  /** What time it is, by partition; of those that are not ours nothing is said. */
+  #times(): ReadonlyMap<number, number> {
+    const { lag, assigned, joined, problem } = this.#progress?.state() ?? NOTHING_READ;
+    const isWell = joined && problem === null;
+    return new Map(
+      [...this.#newest].flatMap(([partition, { timestampMs }]) => {
+        const place = `${this.#topic}/${partition}`;
+        if (!assigned.includes(place)) return [];
+        return [[partition, isWell && lag.get(place) === 0 ? this.#now() : timestampMs] as const];
+      }),
+    );
+  }
+}
+
+const NOTHING_READ = { lag: new Map<string, number>(), assigned: [], joined: false, problem: null };

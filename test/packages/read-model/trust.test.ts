@@ -13,10 +13,10 @@ import { inventory } from '../../fixtures/inventory.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';
 import { instant } from '../../fixtures/time.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
-import { logOf } from '../../packages/audit/support/archives.ts';
+import { caughtUp, dashboardOf } from '../../services/dashboard/support/dashboard.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { caughtUp, dashboardOf } from './support/dashboard.ts';
+import { logOf } from '../audit/support/archives.ts';
 
 const [root, own, other, stranger] = [newKey(), newKey(), newKey(), newKey()];
 const DAY_MS = 86_400_000;

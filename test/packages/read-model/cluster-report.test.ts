@@ -1,25 +1,26 @@
 import { expect, test } from 'vitest';
-import { reportMarkdown } from '../../../../cli/views/audit/report/report-formats.ts';
-import { clusterOutput } from '../../../../packages/decision/handler.ts';
-import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { makeReport } from '../../../../packages/read-model/report.ts';
-import { keyOf } from '../../../../packages/records/parse/record-key.ts';
-import type { ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
-import { type ApprovalRecord, approvalKey } from '../../../../schemas/policy/approval.ts';
-import type { PolicyDeletion } from '../../../../schemas/policy/policy.ts';
-import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
-import { approvedOwners } from '../../../fixtures/approval.ts';
-import { CLUSTER, clusterObject, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
-import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
-import { HOUR } from '../../../fixtures/time.ts';
-import { logOf } from '../../audit/support/archives.ts';
+import { reportMarkdown } from '../../../cli/views/audit/report/report-formats.ts';
+import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { ConcludedObjects } from '../../../packages/read-model/cluster-report.ts';
+import { makeReport } from '../../../packages/read-model/report.ts';
+import { keyOf } from '../../../packages/records/parse/record-key.ts';
+import type { ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import { type ApprovalRecord, approvalKey } from '../../../schemas/policy/approval.ts';
+import type { PolicyDeletion } from '../../../schemas/policy/policy.ts';
+import { AuditReport } from '../../../schemas/reports/audit-report.ts';
+import { approvedOwners } from '../../fixtures/approval.ts';
+import { CLUSTER, clusterDecision, clusterObject, clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
+import { HOUR } from '../../fixtures/time.ts';
+import { logOf } from '../audit/support/archives.ts';
 import {
   begun,
   type ClusterHistory,
   commandIn,
   commandResult,
   objectResults,
-} from '../../audit/support/cluster-history.ts';
+} from '../audit/support/cluster-history.ts';
 
 const WENT = owner('o', { state: 'gone' });
 const doomed = (uid: string) => candidate({ object: { uid, name: uid }, references: [WENT] });
@@ -155,4 +156,16 @@ test('approvals are told with their end, also one that was withdrawn; and polici
     { untilMs: approval.untilMs, withdrawnMs: null },
   ]);
   expect(clusters.policyChanges).toMatchObject([{ name: 'default', policyVersion: 1, mode: 'enforce' }]);
+});
+
+test('a decision may have been made about any number of objects of a kind', () => {
+  const objects = new ConcludedObjects();
+  const decision = clusterDecision();
+  for (let index = 0; index < 600_000; index++)
+    objects.add(decision, {
+      object: { group: '', kind: 'ConfigMap', uid: String(index) },
+      rule: 'D1',
+      atMs: index,
+    });
+  expect(objects.told()).toMatchObject([{ objects: 600_000, lastMs: 599_999 }]);
 });

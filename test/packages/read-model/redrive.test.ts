@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { OutgoingRecord } from '../../../../packages/log/port.ts';
-import type { StoredLetter } from '../../../../packages/read-model/letters.ts';
-import { planRedrive, redrive } from '../../../../packages/read-model/redrive.ts';
-import { NOBODY_SAYS } from '../../../../packages/records/doing.ts';
-import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
-import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { NOW_MS, TRACEPARENT } from '../../../support/logs/log-record.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import type { StoredLetter } from '../../../packages/read-model/letters.ts';
+import { planRedrive, redrive } from '../../../packages/read-model/redrive.ts';
+import { NOBODY_SAYS } from '../../../packages/records/doing.ts';
+import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 

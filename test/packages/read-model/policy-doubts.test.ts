@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { warnUnlessSelected } from '../../../../packages/read-model/policy-doubts.ts';
+import { warnUnlessSelected } from '../../../packages/read-model/policy-doubts.ts';
 
 const SELECTOR = { clusters: [], nodeNames: ['n3'], pools: [], nodeLabels: {} };
 

@@ -1,21 +1,18 @@
 import { describe, expect, test, vi } from 'vitest';
-import { contentHash } from '../../../../packages/canonical/ids.ts';
-import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { HeldObjects } from '../../../../packages/read-model/held-objects.ts';
-import { holdsOf } from '../../../../packages/read-model/holds.ts';
-import type {
-  ClusterObjectOutcome,
-  ClusterObjectResults,
-} from '../../../../schemas/events/cluster-result.ts';
-import type { Ownership } from '../../../../schemas/events/ownership.ts';
-import type { ApprovalRecord } from '../../../../schemas/policy/approval.ts';
-import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
-import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
-import { approval, approvedPods } from '../../../fixtures/approval.ts';
-import { clusterObjectResults, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
-import { expiry, expiryCandidate, HOUR_MS, NOW_MS } from '../../../fixtures/expiry.ts';
-import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
-import { podCandidate, pods } from '../../../fixtures/pods.ts';
+import { contentHash } from '../../../packages/canonical/ids.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { HeldObjects } from '../../../packages/read-model/held-objects.ts';
+import { holdsOf } from '../../../packages/read-model/holds.ts';
+import type { ClusterObjectOutcome, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import type { Ownership } from '../../../schemas/events/ownership.ts';
+import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
+import { approval, approvedPods } from '../../fixtures/approval.ts';
+import { clusterObjectResults, clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { expiry, expiryCandidate, HOUR_MS, NOW_MS } from '../../fixtures/expiry.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
+import { podCandidate, pods } from '../../fixtures/pods.ts';
 
 const MINUTE_MS = 60_000;
 const RULE: OwnRule = {

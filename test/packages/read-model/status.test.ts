@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
-import { statusLines } from '../../../../cli/views/fleet/status-lines.ts';
-import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog, OutgoingRecord } from '../../../../packages/log/port.ts';
-import { clusterStatus } from '../../../../packages/read-model/clusters.ts';
-import { groupOf, readStatus, SERVICES_FOR } from '../../../../packages/read-model/status.ts';
+import { statusLines } from '../../../cli/views/fleet/status-lines.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
+import { clusterStatus } from '../../../packages/read-model/clusters.ts';
+import { groupOf, readStatus, SERVICES_FOR } from '../../../packages/read-model/status.ts';
 
-import { statusProblems } from '../../../../packages/read-model/status-problems.ts';
-import { serviceSource } from '../../../../packages/records/publisher.ts';
-import type { Decision } from '../../../../schemas/events/decision.ts';
-import type { FleetStatus } from '../../../../schemas/reports/fleet-status.ts';
-import { DECIDERS } from '../../../../services/deciders/run-deciders.ts';
-import { diskStats } from '../../../fixtures/disk-stats.ts';
-import { decision } from '../../../fixtures/outputs.ts';
-import { refusedCommand } from '../../../fixtures/results.ts';
-import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
-import { decisionLog } from '../../../support/logs/decision-log.ts';
-import { outgoing } from '../../../support/logs/log-record.ts';
-import { ScriptedLog } from '../../../support/logs/scripted-log.ts';
-import { waitUntil } from '../../../support/wait-until.ts';
-import { timedLog } from '../../audit/support/timed-log.ts';
+import { statusProblems } from '../../../packages/read-model/status-problems.ts';
+import { serviceSource } from '../../../packages/records/publisher.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
+import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { decision } from '../../fixtures/outputs.ts';
+import { refusedCommand } from '../../fixtures/results.ts';
+import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
+import { decisionLog } from '../../support/logs/decision-log.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { ScriptedLog } from '../../support/logs/scripted-log.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { timedLog } from '../audit/support/timed-log.ts';
 
 const service = (name: string, lag: number) => ({
   name,
