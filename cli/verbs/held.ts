@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
-import { approvalsNow, heldList, policyFinder, readHolds } from '../../packages/read-model/read-holds.ts';
-
+import { readHeldList } from '../../packages/read-model/read-holds.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
@@ -43,26 +41,21 @@ export const verb = defineVerb({
     const { signal, logger } = context;
     await using log = await openTaskEventLog({ options, context });
     const nowMs = Date.now();
-    const stored = await readPoliciesBy(roots, log, signal);
-    const policies = stored.sets.cluster;
-    const reading = { cluster: cluster ?? null, fromMs: nowMs - since, policies, roots, nowMs };
-    const clusters = await readHolds(log, reading, signal);
-    warnOfUnreadable(stored, logger);
-    const approvals = approvalsNow(stored.approvals.values(), nowMs).filter(
-      (each) => cluster === undefined || each.cluster === cluster,
-    );
-    const told = {
-      clusters,
-      approvals,
-      policyOf: policyFinder(stored.sets.cluster),
+    const asked = {
+      cluster: cluster ?? null,
+      fromMs: nowMs - since,
+      roots,
+      nowMs,
       onLog: (command: string) => onEventLog(command, options),
     };
+    const { stored, held } = await readHeldList(log, asked, signal);
+    warnOfUnreadable(stored, logger);
+    const { clusters } = held;
     if (output === 'table' && clusters.every(({ holds }) => holds.length === 0))
       logger.info(
         clusters.length === 0 ? 'Nothing was told of such a cluster in that time.' : 'Nothing is held.',
       );
-    const lines = output === 'table' ? heldLines(told) : [];
-    if (output !== 'table' || lines.length > 0)
-      await printResult(context, output, { value: heldList(told), lines });
+    const lines = output === 'table' ? heldLines(held) : [];
+    if (output !== 'table' || lines.length > 0) await printResult(context, output, { value: held, lines });
   },
 });

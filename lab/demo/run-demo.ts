@@ -21,11 +21,10 @@ import {
   toClusterPolicyRecord,
   toPolicyRecord,
 } from '../../packages/policy/policy-changes.ts';
-import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
-import { commandFor, policyFinder, readHolds } from '../../packages/read-model/read-holds.ts';
+import { readHeldList } from '../../packages/read-model/read-holds.ts';
 import { parseRecord } from '../../packages/records/parse/parse-record.ts';
 import { UNSIGNED_STATE } from '../../packages/records/trust/state-signer.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
@@ -130,18 +129,10 @@ async function approvalCommands(
   logPath: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const { sets } = await readPoliciesBy(null, log, signal);
-  const reading = {
-    cluster: DEMO_CLUSTER,
-    fromMs: 0,
-    policies: sets.cluster,
-    roots: null,
-    nowMs: Date.now(),
-  };
-  const clusters = await readHolds(log, reading, signal);
   const onLog = (command: string): string => onEventLog(command, { log: 'embedded', logPath });
-  const shown = { policyOf: policyFinder(sets.cluster), onLog };
-  return clusters.flatMap((each) => each.holds.flatMap((hold) => commandFor(each, hold, shown) ?? []));
+  const asked = { cluster: DEMO_CLUSTER, fromMs: 0, roots: null, nowMs: Date.now(), onLog };
+  const { held } = await readHeldList(log, asked, signal);
+  return held.clusters.flatMap(({ holds }) => holds.flatMap(({ approve }) => approve ?? []));
 }
 
 /** Its time begins when all nodes are there: a busy machine takes a while to start them. */

@@ -337,11 +337,7 @@ function notHeld(cluster: string, name: string, all: readonly Approved[]): Fleet
 }
 
 /** The command that approves a hold, to be typed in a shell; `null` where it ends by itself. */
-export function approveCommand(
-  cluster: string,
-  { what }: Pick<Hold, 'what'>,
-  policy: ClusterPolicy | null,
-): string | null {
+export function approveCommand(cluster: string, { what }: Hold, policy: ClusterPolicy | null): string | null {
   if (what === null) return null;
   const as = what.kind === 'owner' ? [] : ['--as', what.kind];
   const words = ['fleetgc approve', shellWord(cluster), shellWord(approvedName(what)), ...as];

@@ -10,7 +10,7 @@ import type { HeldList, HeldProof } from '../../schemas/reports/policy-list.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import { onEmbeddedLog } from '../policy/ending-commands.ts';
-import { readPoliciesBy } from '../policy/stored-policies.ts';
+import { readPoliciesBy, type StoredPolicies } from '../policy/stored-policies.ts';
 import { DAY_MS } from '../process/durations.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
 import { type RecordedEvent, readPartition } from '../records/read-log.ts';
@@ -150,52 +150,58 @@ function takeResults(record: LogRecord, readings: readonly HeldObjects[]): void 
 
 const byName = (a: HeldCluster, b: HeldCluster): number => (a.cluster < b.cluster ? -1 : 1);
 
-type ListedApproval = HeldList['approvals'][number];
-
-/** What is told of holds. */
-export interface ToldHolds {
-  readonly clusters: readonly HeldCluster[];
-  readonly approvals: readonly ListedApproval[];
-  /** The one for a cluster, paused or not; `null` where none selects it. */
-  readonly policyOf: (cluster: string) => ClusterPolicy | null;
-  /** The same command for the log that was read. */
+interface Asked {
+  /** `null`: all. */
+  readonly cluster: string | null;
+  /** How far back facts are read. Epoch milliseconds, by the log's clock. */
+  readonly fromMs: number;
+  /** Whose signatures count; `null` where nobody checks them. */
+  readonly roots: TrustRoots | null;
+  readonly nowMs: number;
+  /** The same command for the log that is read. */
   readonly onLog: (command: string) => string;
 }
 
-/** The command that approves a hold; `null` for what no approval ends. */
-export function commandFor(
-  { cluster }: Pick<HeldCluster, 'cluster'>,
-  hold: Hold,
-  { policyOf, onLog }: Pick<ToldHolds, 'policyOf' | 'onLog'>,
-): string | null {
-  const command = approveCommand(cluster, hold, policyOf(cluster));
-  return command === null ? null : onLog(command);
+interface ReadHeld {
+  readonly stored: StoredPolicies;
+  readonly held: HeldList;
 }
 
-/** What programs read. */
-export const heldList = (told: ToldHolds): HeldList => ({
-  type: 'fleetgc.held',
-  version: 1,
-  clusters: told.clusters.map((each) => ({
-    ...each,
-    holds: each.holds.map((hold) => ({ ...hold, approve: commandFor(each, hold, told) })),
-  })),
-  approvals: [...told.approvals],
-});
+/** What is held under the active policies, each with the command that approves it, and what is approved. */
+export async function readHeldList(
+  log: Pick<EventLog, 'read'>,
+  { cluster, fromMs, roots, nowMs, onLog }: Asked,
+  signal: AbortSignal,
+): Promise<ReadHeld> {
+  const stored = await readPoliciesBy(roots, log, signal);
+  const policies = stored.sets.cluster;
+  const found = await readHolds(log, { cluster, fromMs, policies, roots, nowMs }, signal);
+  const clusters = found.map((each) => {
+    const policy = policyFor(each.cluster, policies);
+    return {
+      ...each,
+      holds: each.holds.map((hold) => {
+        const command = approveCommand(each.cluster, hold, policy);
+        return { ...hold, approve: command === null ? null : onLog(command) };
+      }),
+    };
+  });
+  const approvals = approvalsNow(stored.approvals.values(), nowMs).filter(
+    (each) => cluster === null || each.cluster === cluster,
+  );
+  return { stored, held: { type: 'fleetgc.held', version: 1, clusters, approvals: [...approvals] } };
+}
 
 /** Those that have not ended by this clock, epoch milliseconds. */
-export const approvalsNow = <Approval extends Pick<ListedApproval, 'untilMs'>>(
+export const approvalsNow = <Approval extends { readonly untilMs: number }>(
   approvals: Iterable<Approval>,
   nowMs: number,
 ): readonly Approval[] => [...approvals].filter(({ untilMs }) => nowMs < untilMs);
 
-/** Which policy is for a cluster, whether or not a pause outranks it. */
-export function policyFinder(set: PolicySetOf<'cluster'>): ToldHolds['policyOf'] {
-  const policies = { ...set, pauses: [] };
-  return (cluster) => {
-    const selected = selectPolicy(policies, { cluster });
-    return selected.kind === 'policy' ? selected.record.policy : null;
-  };
+/** The policy for a cluster, whether or not a pause outranks it; `null` where none selects it. */
+function policyFor(cluster: string, set: PolicySetOf<'cluster'>): ClusterPolicy | null {
+  const selected = selectPolicy({ ...set, pauses: [] }, { cluster });
+  return selected.kind === 'policy' ? selected.record.policy : null;
 }
 
 /** What `fleetgc held --cluster NAME` tells, from the log as it is, and the limits of the policy that holds there. */
@@ -204,23 +210,18 @@ export async function readHeld(
   cluster: string,
   signal: AbortSignal,
 ): Promise<DashboardHeld> {
-  const stored = await readPoliciesBy(roots, from.log, signal);
-  const policies = stored.sets.cluster;
-  const reading = { cluster, fromMs: nowMs - DAY_MS, policies, roots, nowMs };
-  const clusters = await readHolds(from.log, reading, signal);
-  const policyOf = policyFinder(stored.sets.cluster);
-  const approvals = approvalsNow(stored.approvals.values(), nowMs).filter((each) => each.cluster === cluster);
   const onLog = (command: string): string =>
     from.kind === 'embedded' ? onEmbeddedLog(command, from.path) : command;
-  const policy = policyOf(cluster);
-  const held = heldList({ clusters, approvals, policyOf, onLog });
+  const asked = { cluster, fromMs: nowMs - DAY_MS, roots, nowMs, onLog };
+  const { stored, held } = await readHeldList(from.log, asked, signal);
+  const policy = policyFor(cluster, stored.sets.cluster);
   return {
     readAtMs: nowMs,
     held,
     holdWords: held.clusters.flatMap(({ holds }) =>
       holds.map(({ what }) => what && { ...wordsOf(what), neededHours: neededHours(what, policy) }),
     ),
-    approvalWords: approvals.map(({ what }) => wordsOf(what)),
+    approvalWords: held.approvals.map(({ what }) => wordsOf(what)),
     policy: policy && {
       name: policy.name,
       mode: policy.mode,
