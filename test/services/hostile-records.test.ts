@@ -15,9 +15,9 @@ import { SILENT } from '../exhaustive/silent.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { inventory } from '../fixtures/inventory.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
+import { openStore, projectorInto } from '../packages/read-model/support/test-store.ts';
 import { decisionLog, fact } from '../support/logs/decision-log.ts';
 import { NOW_MS, outgoing, recordOf } from '../support/logs/log-record.ts';
-import { openStore, projectorInto } from '../packages/read-model/support/test-store.ts';
 
 const PAUSE = { topic: 'policies', key: '!pause', event: pauseRecord() } as const;
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => Object.hasOwn(TOPICS, id));
