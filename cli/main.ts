@@ -1,4 +1,4 @@
-import { endProcess, processControl } from '../packages/process/process-control.ts';
+import { endProcess, processControl } from '../packages/process/run.ts';
 import { runCli } from './run-cli.ts';
 
 /** A reader such as `head` that has seen enough is no failure. */

@@ -85,7 +85,7 @@ const PLATFORM = ['packages/{process,files,text,canonical}/**/*.ts'];
 const DOMAIN_WORDS =
   /\b(images?|containers?|containerd|cri|sandbox(es)?|pods?|kubelets?|nodes?|clusters?|fleets?|agents?|executors?|deciders?|decisions?|reclaims?|polic(y|ies)|inventor(y|ies)|kafka|brokers?|topics?)\b/gi;
 /** The closed list of error codes is the product's; all that the platform makes of them is a number and a yes or no. */
-const CODES = 'packages/process/error-codes.ts';
+const CODES = 'packages/process/errors.ts';
 /** What YAML calls its parts, and an example of an option. */
 const ALLOWED_FOR_OPTIONS = ['node', 'kafka', 'brokers'];
 

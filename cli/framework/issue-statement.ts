@@ -5,12 +5,12 @@ import { configError } from '../../packages/process/options/read-options.ts';
 import { toRecord } from '../../packages/records/publisher.ts';
 import { nextGeneration } from '../../packages/records/trust/generation.ts';
 import { KeyRing } from '../../packages/records/trust/key-ring.ts';
-import { readPrivateKey } from '../../packages/records/trust/private-key-source.ts';
-import { readKeys } from '../../packages/records/trust/read-keys.ts';
+import { readKeys } from '../../packages/records/trust/key-source.ts';
+import { readPrivateKey } from '../../packages/records/trust/private-key.ts';
 import { readTrustRoots } from '../../packages/records/trust/roots-file.ts';
 import { signRecord } from '../../packages/records/trust/signature.ts';
-import { signedRecordText } from '../../packages/records/trust/signed-record.ts';
-import { requireEffect, requireRoot } from '../../packages/records/trust/statement.ts';
+import { requireEffect, requireRoot, signedRecordText } from '../../packages/records/trust/statement.ts';
+
 import { revokedName } from '../../packages/records/trust/statement-generations.ts';
 import type { KeyStatement } from '../../schemas/keys/key-statement.ts';
 import type { EventLogChoice } from '../options/event-log-options.ts';

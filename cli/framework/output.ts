@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mostOf } from '../../packages/process/least-and-most.ts';
+import { mostOf } from '../../packages/process/collections.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { linesText } from '../../packages/text/lines-text.ts';
 import { printableLine } from '../../packages/text/printable.ts';

@@ -1,12 +1,12 @@
 import type { EventLog } from '../../packages/log/port.ts';
+import { highestGenerations } from '../../packages/policy/seen-versions.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { highestGenerations } from '../../packages/policy/version-records.ts';
 import type { PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { Publication } from '../../packages/records/publisher.ts';
-import { ownKeyProblems } from '../../packages/records/trust/key-problems.ts';
+import { readKeys } from '../../packages/records/trust/key-source.ts';
+import { ownKeyProblems } from '../../packages/records/trust/private-key.ts';
 import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
-import { readKeys } from '../../packages/records/trust/read-keys.ts';
 import type { Signing } from '../../packages/records/trust/renewed-key.ts';
 import {
   KeySigner,

@@ -2,7 +2,7 @@ import type { HeadSigner } from '../../packages/archive/sign-head.ts';
 import type { Command } from '../../packages/process/command-output.ts';
 import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import { readPrivateKey } from '../../packages/records/trust/private-key-source.ts';
+import { readPrivateKey } from '../../packages/records/trust/private-key.ts';
 import { readTrustRoots } from '../../packages/records/trust/roots-file.ts';
 import { privateKeySource, signingKeyOptions } from './private-key-options.ts';
 

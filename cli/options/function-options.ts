@@ -3,8 +3,8 @@ import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import type { WithoutTopics } from '../../services/deciders/functions/open-function.ts';
-import { fileSource } from '../../services/deciders/functions/policies/file-source.ts';
-import { urlSource } from '../../services/deciders/functions/policies/url-source.ts';
+import { fileSource, urlSource } from '../../services/deciders/functions/policies/document-source.ts';
+
 import { LongDuration } from './time-options.ts';
 
 /** Where policies come from. */

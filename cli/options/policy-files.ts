@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type Problem, problemText } from '../../packages/policy/file/problem.ts';
 import {
   type AnyWrittenPolicy,
   type PolicyFiles,
@@ -11,11 +10,12 @@ import {
   readPolicyFiles,
   type WrittenClusterPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
-import type { PolicyText } from '../../packages/policy/file/yaml-document.ts';
+import { type PolicyText, type Problem, problemText } from '../../packages/policy/file/yaml-document.ts';
+
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
-import { MAX_YAML_BYTES } from '../../packages/process/options/yaml-bounds.ts';
+import { MAX_YAML_BYTES } from '../../packages/process/options/yaml.ts';
 
 /** The files of `policy validate` and `policy apply`. */
 export const policyFileOptions = {

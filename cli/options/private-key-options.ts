@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Command } from '../../packages/process/command-output.ts';
 import { FilePath, flagOf, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import type { PrivateKeySource } from '../../packages/records/trust/private-key-source.ts';
+import type { PrivateKeySource } from '../../packages/records/trust/private-key.ts';
 
 /** Blanks divide words, and quotes keep them together. Nothing else has a meaning: no variable, no backslash, no pattern. */
 const WORD = /\s*((?:[^\s"']|"[^"]*"|'[^']*')+)/y;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type EndedPauses, endPauses } from '../../packages/policy/end-pauses.ts';
-import { pauseText, type ResumeRequest } from '../../packages/policy/pauses.ts';
+import { type EndedPauses, endPauses, pauseText, type ResumeRequest } from '../../packages/policy/pauses.ts';
+
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';

@@ -5,7 +5,7 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
 import { type ParseRecord, parseBelieved } from '../../packages/records/parse/parse-believed.ts';
 import { parseRecord } from '../../packages/records/parse/parse-record.ts';
-import { readKeys } from '../../packages/records/trust/read-keys.ts';
+import { readKeys } from '../../packages/records/trust/key-source.ts';
 import { RequiredTrust } from '../../packages/records/trust/trust.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';

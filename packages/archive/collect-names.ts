@@ -2,8 +2,8 @@ import { isNodeKey } from '../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { FleetEvent, TopicId, TopicName } from '../../schemas/events/topics.ts';
 import type { LogRecord } from '../log/port.ts';
-import { topicIdOf } from '../records/parse/event-schemas.ts';
-import { parseRecord } from '../records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
+
 import type { RecordedEvent } from '../records/read-log.ts';
 import { objectsIn, podNamesIn } from './inventory-objects.ts';
 import {

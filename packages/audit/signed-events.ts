@@ -2,12 +2,11 @@ import type { TopicId } from '../../schemas/events/topics.ts';
 import type { KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../log/port.ts';
 import { objectionToStating } from '../policy/may-state.ts';
-import { topicIdOf } from '../records/parse/event-schemas.ts';
-import { parseRecord } from '../records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
+
 import { objectionToHead, trustThen } from '../records/read-heads.ts';
-import type { Distrust, DistrustReason } from '../records/trust/distrust.ts';
 import type { KeyRing } from '../records/trust/key-ring.ts';
-import { type Principal, RequiredTrust } from '../records/trust/trust.ts';
+import { type Distrust, type DistrustReason, type Principal, RequiredTrust } from '../records/trust/trust.ts';
 
 /**
  * `good`: a key that is good now signed it. `good-then`: its key has ended or was revoked since the time that the record bears, which

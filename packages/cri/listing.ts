@@ -1,6 +1,5 @@
 import pMap from 'p-map';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
-import { unbelievable } from './listing-problems.ts';
 import type {
   ListedContainer,
   ListedImage,
@@ -19,7 +18,7 @@ interface KnownContainer extends ContainerFacts {
 }
 
 /** What never changes while an object lives, so that it is asked only once; of containers, once more when they ended. */
-export interface ListingMemory {
+interface ListingMemory {
   readonly containers: Map<string, KnownContainer>;
   readonly sandboxImages: Map<string, string>;
   /** `null`: they are more than is read. */
@@ -192,4 +191,47 @@ function problemOf(error: unknown): ListingProblem {
   const { code, message } = error;
   if (code === 'RUNTIME_NOT_FOUND') return { code: 'runtime-changed-meanwhile', message };
   return { code: UNREACHABLE.has(code) ? 'runtime-unreachable' : 'runtime-partial', message };
+}
+
+/** What of the lists cannot be true, so that nothing may be concluded from any of them. */
+function unbelievable(lists: RuntimeLists): ListingProblem[] {
+  return [...duplicates(lists), ...outOfRange(lists), ...orphans(lists)];
+}
+
+function duplicates(lists: RuntimeLists): ListingProblem[] {
+  return Object.entries(lists).flatMap(([kind, objects]: [string, readonly { readonly id: string }[]]) =>
+    repeated(objects.map(({ id }) => id)).map(
+      (id): ListingProblem => ({
+        code: 'duplicate-ids',
+        message: `The runtime lists the id ${id} twice among its ${kind}.`,
+      }),
+    ),
+  );
+}
+
+function repeated(ids: readonly string[]): string[] {
+  const seen = new Set<string>();
+  const twice = ids.filter((id) => seen.size === seen.add(id).size);
+  return [...new Set(twice)];
+}
+
+function outOfRange({ images, sandboxes, containers }: RuntimeLists): ListingProblem[] {
+  const sizes = images
+    .filter(({ sizeBytes }) => sizeBytes < 0n || sizeBytes > BigInt(Number.MAX_SAFE_INTEGER))
+    .map(({ id, sizeBytes }) => `The runtime says that image ${id} has ${sizeBytes} bytes.`);
+  const times = [...sandboxes, ...containers]
+    .filter(({ createdAtNs }) => createdAtNs < 0n)
+    .map(({ id, createdAtNs }) => `The runtime says that ${id} was created at ${createdAtNs} ns since 1970.`);
+  return [...sizes, ...times].map((message) => ({ code: 'value-out-of-range', message }));
+}
+
+/** A container cannot run outside its sandbox: where one seems to, sandboxes are missing from the list. */
+function orphans({ sandboxes, containers }: RuntimeLists): ListingProblem[] {
+  const listed = new Set(sandboxes.map(({ id }) => id));
+  return containers
+    .filter(({ state, sandboxId }) => state === 'running' && !listed.has(sandboxId))
+    .map(({ id, sandboxId }) => ({
+      code: 'runtime-partial',
+      message: `The runtime lists the running container ${id} but not its sandbox ${sandboxId}.`,
+    }));
 }

@@ -2,9 +2,8 @@ import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type handleServerStreamingCall, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { z } from 'zod';
-import { type ContainerdHandlers, containerdServices } from './containerd/server.ts';
+import { type ContainerdHandlers, containerdServices, serviceError, unary } from './containerd/server.ts';
 import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from './methods.ts';
-import { serviceError, unary } from './served-calls.ts';
 
 type Methods = typeof METHODS;
 /** Name of a CRI method as our table has it, e.g. `listImages`. */

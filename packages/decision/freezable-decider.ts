@@ -5,8 +5,7 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { InputPosition, PureHandler, WrittenOutput } from './handler.ts';
-import { overtakenHandler } from './overtaken-record.ts';
-import { type EventHead, type NewerEvent, overtakes } from './overtaking.ts';
+import { type EventHead, type NewerEvent, overtakenHandler, overtakes } from './overtaking.ts';
 
 /** What a decider reads: a message, and as much of two of them as it takes to pass the older one over. */
 export interface Readable<Event> {

@@ -1,8 +1,15 @@
+import { z } from 'zod';
 import { MAX_OBJECT_ID_BYTES, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/command.ts';
-import type { CompleteInventory, Inventory, InventoryImage } from '../../schemas/events/inventory.ts';
+import {
+  type CompleteInventory,
+  Inventory,
+  InventoryHead,
+  type InventoryImage,
+} from '../../schemas/events/inventory.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { MAX_BACKOFF_MS } from '../../schemas/state/removal-backoff.ts';
 import type { Doubt, Kept } from './conclusion.ts';
+import type { Readable } from './freezable-decider.ts';
 
 /** What an inventory that is not complete says about itself; nothing is removed on it. */
 export function statusDoubts(inventory: Exclude<Inventory, CompleteInventory>): Doubt[] {
@@ -76,3 +83,16 @@ export function tooLongForCommand(id: string): Kept | undefined {
   const isTooLong = id.length > MAX_OBJECT_ID_LENGTH || idBytes > MAX_OBJECT_ID_BYTES;
   return isTooLong ? { rule: 'P8', facts: { idBytes, idLength: id.length } } : undefined;
 }
+
+/** What deciders on inventories read. */
+export const READABLE_INVENTORY: Readable<Inventory> = {
+  schema: Inventory,
+  older: InventoryHead,
+  newer: InventoryHead.extend({ status: z.enum(['complete', 'incomplete', 'too-large']) }),
+};
+
+/**
+ * Whether a runtime is that of K3s or RKE2, by the version that it tells: `v2.1.5-k3s1`, `2.0.5+rke2r1`. These import the
+ * archives in their directory `agent/images`, and give what they import all that a pull leaves (M12).
+ */
+export const importsLikePulls = (version: string): boolean => /[-+.](k3s|rke2)/i.test(version);

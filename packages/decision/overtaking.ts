@@ -1,9 +1,15 @@
 import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/events/command.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { MessageReference } from '../../schemas/events/decision-parts.ts';
 import type { DiskStatsHead } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Inventory, InventoryHead } from '../../schemas/events/inventory.ts';
 import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { Conclusion } from './conclusion.ts';
+import type { DecidedOutputs, Input } from './handler.ts';
+import { decisionOutputs } from './record.ts';
 
 /** The beginning of an event that can be passed over. */
 export type EventHead = InventoryHead | DiskStatsHead;
@@ -46,3 +52,32 @@ function laterMs({ takenAt: newer }: Taken, { takenAt: older }: Taken): number {
 /** What answers an order is overtaken by nothing but another answer to the same: else a reclaim would stand still. */
 const isSamePart = (newer: Reclaim | null, older: Reclaim | null): boolean =>
   newer?.id === older?.id && newer?.step === older?.step && newer?.round === older?.round;
+
+/** The beginning of a message, and the newer one for which it is passed over. */
+export interface OvertakenInput extends Input<EventHead> {
+  readonly overtakenBy: MessageReference;
+}
+
+/** An overtaken message in; the record that says so out, and nothing else. */
+export const overtakenHandler =
+  (decider: Decision['decider'], policies: () => Pick<PolicySet, 'hash'>) =>
+  ({ overtakenBy, ...input }: OvertakenInput): DecidedOutputs =>
+    decisionOutputs(
+      { decider, input, policies: policies(), record: null, overtakenBy },
+      passedOver(input.event),
+      null,
+    );
+
+const REASONS: Readonly<Record<EventHead['type'], string>> = {
+  'fleetgc.node.inventory': 'a newer look was already there',
+  'fleetgc.node.disk-stats': 'a newer reading was already there',
+};
+
+const passedOver = (event: EventHead): Conclusion => ({
+  outcome: 'overtaken',
+  reason: REASONS[event.type],
+  notBelieved: [],
+  verdicts: [],
+  estimatedBytes: 0,
+  reclaim: 'reclaim' in event ? event.reclaim : null,
+});

@@ -3,9 +3,9 @@ import type { Inventory } from '../../schemas/events/inventory.ts';
 import { kindsOf, type RemovalKind } from '../../schemas/events/object-kinds.ts';
 import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import { type Conclusion, keepAll } from './conclusion.ts';
-import { type Deciding, decisionOutputs, type FollowUp } from './decision-record.ts';
 import { type ClosedGate, gateFor } from './gate.ts';
 import type { DecidedOutputs, Input, PureHandler } from './handler.ts';
+import { type Deciding, decisionOutputs, type FollowUp } from './record.ts';
 
 /** What a service brings that decides on removals; all else is the same for each of them. */
 interface RemovalDecider<Decided extends Conclusion> {

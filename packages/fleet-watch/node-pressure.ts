@@ -14,12 +14,13 @@ import {
 import {
   believeInodes,
   believeUsage,
+  layoutOf,
   targetBytes,
   targetInodes,
   usagePercent,
   usedInodesPercent,
 } from '../decision/thresholds/filesystem-usage.ts';
-import { layoutOf } from '../decision/thresholds/layout.ts';
+
 import { HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { counted } from '../text/counted.ts';
 

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import { readTextFile, unreadableReason } from '../process/options/named-file.ts';
-import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
+import { exceededYamlBound } from '../process/options/yaml.ts';
 import {
   type ApiAccess,
   type ClientCertificate,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EmbeddedOptions } from './embedded/options.ts';
+import { EmbeddedOptions } from './embedded/opened-log.ts';
 import { openEmbeddedLog } from './embedded.ts';
 import { KafkaOptions } from './kafka/client/options.ts';
 import { openKafkaLog } from './kafka.ts';

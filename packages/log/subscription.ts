@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { backoffMs, pause } from '../process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { MAX_SLICE_RECORDS, RETRY_BACKOFFS } from './limits.ts';
 import type { ActiveSubscription, DeathCount, EventLogContext, LogRecord, SliceHandler } from './port.ts';
 import { type OngoingProblem, ongoingProblem, type Problems, trackProblems } from './problems.ts';
-import { RETRY_BACKOFFS } from './retry-backoffs.ts';
 
 /** One partition as a member serves it. */
 export interface SliceSource {
@@ -83,7 +84,7 @@ export async function serveSlices(source: SliceSource, serving: Serving): Promis
 }
 
 /** A partition a member serves, and how many of its records are still to be processed. */
-export interface ServedPartition {
+interface ServedPartition {
   readonly name: string;
   lag(): number;
 }
@@ -95,7 +96,7 @@ export interface MemberState {
   readonly problems: Problems;
 }
 
-export interface Supervised {
+interface Supervised {
   readonly group: string;
   /** Serves until `stopping` aborts (then resolves), or something failed (then rejects), or once in a while. */
   readonly serve: (state: MemberState, stopping: AbortSignal) => Promise<void>;
@@ -173,4 +174,62 @@ export function supervise(context: EventLogContext, supervised: Supervised): Act
     finished,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/**
+ * How many processes ended, or lost their place in the group, while they had the next records of one partition in hand. The first slice after a partition was
+ * gained is counted before it is handled, and no longer once its process has lived through it. A process that dies over a
+ * later slice is found out by the next one, whose first slice begins with the same record. After a death records are taken
+ * and counted one by one, so that the one that is to blame is known.
+ */
+export class PartitionDeaths {
+  #deaths: number;
+  /** Records still to be taken one by one. */
+  #oneByOne: number;
+  #isProven = false;
+  readonly #keep: (deaths: number) => Promise<void>;
+
+  /** `keep` commits a number beside the place where the group is, and resolves when the log has it, or does not answer. */
+  constructor(deaths: number, keep: (deaths: number) => Promise<void>) {
+    this.#deaths = deaths;
+    this.#oneByOne = deaths > 0 ? MAX_SLICE_RECORDS : 0;
+    this.#keep = keep;
+  }
+
+  /** Records that the next slice may have. */
+  atMost(records: number): number {
+    return this.#oneByOne > 0 ? 1 : records;
+  }
+
+  forSlice(): DeathCount {
+    const deaths = this.#deaths;
+    const isCounted = !this.#isProven || this.#oneByOne > 0;
+    if (!isCounted) return { deaths, begin: async () => undefined, end: async () => undefined };
+    return {
+      deaths,
+      begin: () => this.#keep(deaths + 1),
+      end: () => this.#keep(deaths),
+    };
+  }
+
+  passed(records: number): void {
+    this.#isProven = true;
+    this.#deaths = 0;
+    this.#oneByOne = Math.max(0, this.#oneByOne - records);
+  }
+}
+
+/** What a group commits beside an offset: how many processes ended while they had the record there in hand. */
+const CommitNote = z.object({ deaths: z.int().positive() });
+
+/** `null` where there is nothing to tell. */
+export const noteOf = (deaths: number): string | null => (deaths === 0 ? null : JSON.stringify({ deaths }));
+
+/** None where nothing is told, or by another tool. */
+export function deathsIn(metadata: string | null | undefined): number {
+  try {
+    return CommitNote.parse(JSON.parse(metadata ?? '')).deaths;
+  } catch {
+    return 0;
+  }
 }

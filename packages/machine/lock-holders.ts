@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { StateRole } from './state-lock.ts';
+import type { StateRole } from './state-directory.ts';
 
 export interface LockHolder {
   readonly role: StateRole;

@@ -7,12 +7,12 @@ import type { Plan, PlannedObject, PlanTrigger, TriggeredPlan } from '../../sche
 import { freeing } from '../deciders/image-gc/rules/contents.ts';
 import type { Note } from '../decision/conclusion.ts';
 import { gateFor } from '../decision/gate.ts';
-import { importsLikePulls } from '../decision/importing-runtimes.ts';
-import { statusDoubts } from '../decision/inventory-checks.ts';
+import { importsLikePulls, statusDoubts } from '../decision/inventory-checks.ts';
+
 import { OWN_RULES } from '../decision/own-rules.ts';
 import { withinSteps } from '../decision/step-budget.ts';
-import { allKept, plannedObjects } from './objects.ts';
-import { type Passed, passThrough } from './pass.ts';
+import { allKept, type Passed, passThrough, plannedObjects } from './pass.ts';
+
 import { type Ordered, ordered, type SingleTrigger, triggersFor } from './trigger.ts';
 
 /** Everything a plan follows from. */

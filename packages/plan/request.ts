@@ -8,8 +8,7 @@ import { PlanTrigger } from '../../schemas/reports/plan.ts';
 import { policySet } from '../decision/policy-set.ts';
 import { overridden, type PolicyOverride, readPolicyFiles } from '../policy/file/read-policy-file.ts';
 import { toPolicyRecord } from '../policy/policy-changes.ts';
-import { parseJson, parseValue } from '../records/parse/parse-record.ts';
-import { plainIssue } from '../records/parse/schema-issues.ts';
+import { parseJson, parseValue, plainIssue } from '../records/parse/parse-record.ts';
 
 /** What a plan is asked of, read and checked. */
 interface Request {

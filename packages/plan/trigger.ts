@@ -4,12 +4,12 @@ import { EvictionSignal } from '../../schemas/policy/eviction.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import type { PlanTrigger } from '../../schemas/reports/plan.ts';
 import type { ImageGcMode } from '../deciders/image-gc/plan-images.ts';
-import { assumedMet } from '../deciders/pressure/rules/assumed-met.ts';
-import { FORCED_GC_OFF } from '../deciders/pressure/rules/eviction.ts';
+import { assumedMet, FORCED_GC_OFF } from '../deciders/pressure/rules/eviction.ts';
+
 import type { Doubt } from '../decision/conclusion.ts';
 import type { KeptRule } from '../decision/rule-text.ts';
 import { thresholdsInForce } from '../decision/thresholds/eviction-signals.ts';
-import { layoutOf } from '../decision/thresholds/layout.ts';
+import { layoutOf } from '../decision/thresholds/filesystem-usage.ts';
 
 /** What is to be gone through, and how. */
 export interface Order {

@@ -1,8 +1,10 @@
 import { isPauseKey, type NodeSelector, pauseKey } from '../../schemas/policy/policy.ts';
 import { durationText } from '../../schemas/policy/value-text.ts';
 import { FleetGcError } from '../process/errors.ts';
+import type { Doing } from '../records/doing.ts';
 import { selectorText } from './selector-text.ts';
 import type { StoredPolicies } from './stored-policies.ts';
+import { deleteKeys, deleteUnheld, type PolicyWriter } from './write-policies.ts';
 
 /** What `fleetgc resume` was asked to end. */
 export type ResumeRequest =
@@ -10,13 +12,13 @@ export type ResumeRequest =
   | { readonly kind: 'one'; readonly selector: NodeSelector };
 
 /** Pauses by their record keys, and whom each of them selects; `null` where that cannot be read. */
-export type PausesByKey = ReadonlyMap<string, NodeSelector | null>;
+type PausesByKey = ReadonlyMap<string, NodeSelector | null>;
 
 /** What there is to end. */
-export type PauseEnding = { readonly kind: 'held'; readonly pauses: PausesByKey } | NotHeld;
+type PauseEnding = { readonly kind: 'held'; readonly pauses: PausesByKey } | NotHeld;
 
 /** The log holds no such pause. */
-export interface NotHeld {
+interface NotHeld {
   readonly kind: 'not-held';
   /** The record key of the pause, where the log does not say that it ended either: then somebody may remember it. */
   readonly notStored: string | null;
@@ -25,7 +27,7 @@ export interface NotHeld {
 }
 
 /** The pauses to end, readable or not; none when nothing at all is paused, so that resuming twice is safe. */
-export function pausesToEnd(
+function pausesToEnd(
   stored: Pick<StoredPolicies, 'pauses' | 'unreadable' | 'deleted'>,
   request: ResumeRequest,
 ): PauseEnding {
@@ -38,7 +40,7 @@ export function pausesToEnd(
 }
 
 /** `NOT_FOUND`, with what is paused. */
-export const otherPaused = (selector: NodeSelector, others: PausesByKey): FleetGcError =>
+const otherPaused = (selector: NodeSelector, others: PausesByKey): FleetGcError =>
   new FleetGcError(
     'NOT_FOUND',
     `there is no pause of ${selectorText(selector)}, but of: ${[...others].map(pauseText).join('; ')}. Name one with the same options as it was made, or use --all`,
@@ -72,3 +74,31 @@ const longestCommandLifetimeMs = ({ policies }: Pick<StoredPolicies, 'policies'>
       .filter(({ policy }) => policy.mode === 'enforce')
       .map(({ policy }) => policy.commandLifetimeMs),
   );
+
+/** What became of a resume. `not-held`: the log held no such pause; `isWritten` says whether its end was written all the same. */
+export type EndedPauses =
+  | { readonly kind: 'ended'; readonly pauses: PausesByKey }
+  | {
+      readonly kind: 'not-held';
+      readonly isWritten: boolean;
+      /** `NOT_FOUND`, where something else is paused: the caller expects something to move that will not. */
+      readonly error: Error | null;
+    };
+
+/** Ends pauses, for `fleetgc resume` and whoever else does. Throws as `writeStates`. */
+export async function endPauses(
+  writer: PolicyWriter,
+  stored: Pick<StoredPolicies, 'pauses' | 'unreadable' | 'deleted'>,
+  request: ResumeRequest,
+  doing: Doing,
+): Promise<EndedPauses> {
+  const ending = pausesToEnd(stored, request);
+  if (ending.kind === 'held') {
+    await deleteKeys(writer, [...ending.pauses.keys()], doing);
+    return { kind: 'ended', pauses: ending.pauses };
+  }
+  const { notStored, others } = ending;
+  if (notStored !== null) await deleteUnheld(writer, [notStored], doing);
+  const error = request.kind === 'one' && others.size > 0 ? otherPaused(request.selector, others) : null;
+  return { kind: 'not-held', isWritten: notStored !== null, error };
+}

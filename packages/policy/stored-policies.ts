@@ -11,7 +11,7 @@ import {
 } from '../../schemas/policy/policy.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
-import { readKeys } from '../records/trust/read-keys.ts';
+import { readKeys } from '../records/trust/key-source.ts';
 import { SeenGenerations } from '../records/trust/seen-generations.ts';
 import { claimedSignature } from '../records/trust/signature.ts';
 import { RequiredTrust, TRUST_OFF, type Trust } from '../records/trust/trust.ts';

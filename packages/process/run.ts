@@ -18,7 +18,7 @@ export interface ProcessControl {
 /** How long an orderly stop may take on a machine at work, unless a service has a reason for more; Kubernetes waits for 30 s. */
 export const SHUTDOWN_LIMIT_MS = 25_000;
 
-export interface RunSettings {
+interface RunSettings {
   readonly logger: Logger;
   readonly control: ProcessControl;
   readonly shutdownLimitMs: number;
@@ -66,7 +66,7 @@ export async function runProcess(
 }
 
 /** One line that says what is wrong; the stack only of what nobody foresaw. Returns the exit code. */
-export function reportFailure(logger: Logger, thrown: unknown): number {
+function reportFailure(logger: Logger, thrown: unknown): number {
   const error = toFleetGcError(thrown);
   const unforeseen = error.code === 'INTERNAL' ? { err: error.cause ?? error } : {};
   const lines = error.lines.length > 1 ? { lines: error.lines } : {};
@@ -86,3 +86,51 @@ const asInterruption = (error: unknown): FleetGcError =>
 
 const stopTookTooLong = (limitMs: number): FleetGcError =>
   new FleetGcError('TIMEOUT', `did not stop within ${limitMs / 1000} s; ended without waiting any longer`);
+
+/** The process that this code runs in. */
+export const processControl: ProcessControl = {
+  onStopSignal(listener) {
+    process.on('SIGINT', listener);
+    process.on('SIGTERM', listener);
+    return () => {
+      process.off('SIGINT', listener);
+      process.off('SIGTERM', listener);
+    };
+  },
+  onUncaught(listener) {
+    process.on('uncaughtException', listener);
+    process.on('unhandledRejection', listener);
+    return () => {
+      process.off('uncaughtException', listener);
+      process.off('unhandledRejection', listener);
+    };
+  },
+  exit: (code) => process.exit(code),
+  after(delayMs, listener) {
+    const timer = setTimeout(listener, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/**
+ * Calls the listener at each SIGHUP until the returned function is called. In a terminal the signal says that the terminal is
+ * gone, and ends the process, as ever.
+ */
+export function onHangup(listener: () => void): () => void {
+  if (process.stdin.isTTY) return () => undefined;
+  process.on('SIGHUP', listener);
+  return () => {
+    process.off('SIGHUP', listener);
+  };
+}
+
+/** How long something left open may hold up the end of the process. */
+const LINGER_MS = 2_000;
+/** The same after a failure or a stop: then it is known what is left, a connection that nobody answers. */
+const FAILED_LINGER_MS = 100;
+
+/** Lets the process end by itself, so that stdout is written whole, but not wait for what somebody forgot to close. */
+export function endProcess(exitCode: number): void {
+  process.exitCode = exitCode;
+  setTimeout(() => process.exit(exitCode), exitCode === 0 ? LINGER_MS : FAILED_LINGER_MS).unref();
+}

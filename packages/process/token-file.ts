@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { FleetGcError } from './errors.ts';
-import { MAX_TEXT_BYTES } from './options/named-file.ts';
-import { readPrivateFile } from './options/private-file.ts';
+import { MAX_TEXT_BYTES, readPrivateFile } from './options/named-file.ts';
 
 /** Somebody who has a token; of that only its hash is kept. */
 export interface TokenHolder<Role extends string> {

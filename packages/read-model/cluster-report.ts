@@ -17,7 +17,7 @@ import type {
 import type { TopicTakers } from '../audit/events/reading.ts';
 import type { EventReader } from '../audit/events/record-reader.ts';
 import type { LogRecord } from '../log/port.ts';
-import { mostOf } from '../process/least-and-most.ts';
+import { mostOf } from '../process/collections.ts';
 
 /** Facts whose objects decisions may name. */
 const FACT_TOPICS = ['clusterOwnership', 'clusterExpiry', 'clusterPods'] as const;

@@ -17,8 +17,8 @@ import { sha256Hex } from '../canonical/ids.ts';
 import { TOPIC_NAMES, topicSpec } from '../log/partition.ts';
 import type { EventLog, LogRecord, OutgoingRecord, ReadFrom } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
-import { topicIdOf } from '../records/parse/event-schemas.ts';
-import { parseRecord } from '../records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
+
 import { firstRecord } from '../records/read-log.ts';
 import { printable, printableLine } from '../text/printable.ts';
 import type { Before } from './history.ts';

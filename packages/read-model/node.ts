@@ -19,8 +19,8 @@ import { objectsIn, podNamesIn, type SeenObject } from '../archive/inventory-obj
 import { countedAs } from '../decision/rule-text.ts';
 import type { EventLog } from '../log/port.ts';
 import { planFor } from '../plan/plan.ts';
-import { effectivePolicy } from '../policy/effective.ts';
-import type { Origin } from '../policy/setting-origins.ts';
+import { effectivePolicy, type Origin } from '../policy/effective.ts';
+
 import { parseRecord } from '../records/parse/parse-record.ts';
 import { firstRecord } from '../records/read-log.ts';
 import { diskRows, disksOf, readingRows } from './project.ts';

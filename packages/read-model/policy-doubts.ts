@@ -13,7 +13,7 @@ import {
 } from '../../schemas/policy/policy.ts';
 import { selects } from '../../schemas/policy/policy-selection.ts';
 import { TooCostly } from '../../schemas/policy/steps.ts';
-import { namespaceOfLogDirectory } from '../decision/log-names.ts';
+import { namespaceOfLogDirectory } from '../decision/inventory-entries.ts';
 import type { EventLog } from '../log/port.ts';
 import { selectorText } from '../policy/selector-text.ts';
 import { MINUTE_MS } from '../process/durations.ts';

@@ -4,8 +4,8 @@ import type { DashboardProgress } from '../../schemas/reports/dashboard.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import { MINUTE_MS } from '../process/durations.ts';
 import { trustThen } from '../records/read-heads.ts';
+import { readKeys } from '../records/trust/key-source.ts';
 import type { FactsTrust } from '../records/trust/process-trust.ts';
-import { readKeys } from '../records/trust/read-keys.ts';
 import { claimedSignature } from '../records/trust/signature.ts';
 import { isFact, type Trust } from '../records/trust/trust.ts';
 

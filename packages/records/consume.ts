@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import { TOPICS } from '../../schemas/events/topics.ts';
+import { subjectKindOf, subjectOf, TOPICS } from '../../schemas/events/topics.ts';
+import { topicSpec } from '../log/partition.ts';
 import type {
   ActiveSubscription,
   DeathCount,
@@ -12,14 +13,7 @@ import type {
 import { createPeriodicYield } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { act } from './act.ts';
-import { type BacklogLookAhead, createBacklogLookAhead } from './catching-up/backlog-look-ahead.ts';
-import {
-  type Ahead,
-  type LookAhead,
-  lookAhead,
-  NOTHING_AHEAD,
-  readAlone,
-} from './catching-up/slice-look-ahead.ts';
+
 import { type ConsumerMetrics, consumerMetrics } from './consumer-metrics.ts';
 import { type CrashMarks, giveUp, isDeadly, whileMarked } from './dead-letters/crash-marks.ts';
 import type { DeadLetters, FailedMessage } from './dead-letters/dead-letters.ts';
@@ -33,11 +27,18 @@ import {
   type OnOvertaken,
   type OnRejection,
 } from './decide.ts';
+import {
+  type Ahead,
+  type BacklogLookAhead,
+  createBacklogLookAhead,
+  type LookAhead,
+  lookAhead,
+  NOTHING_AHEAD,
+  readAlone,
+} from './look-ahead.ts';
 import { recordMessage } from './message-spans.ts';
-import { outcomesOf, withoutOutputs } from './outcomes.ts';
-import { topicIdOf } from './parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from './parse/parse-believed.ts';
-import { sortSlice } from './parse/sort-slice.ts';
+import { topicIdOf } from './parse/parse-record.ts';
 import type { Publisher } from './publisher.ts';
 import type { Trust } from './trust/trust.ts';
 
@@ -250,3 +251,55 @@ interface Given {
   readonly records: readonly LogRecord[];
   readonly ahead: Ahead;
 }
+
+/** What becomes of a message that nothing follows from. */
+const withoutOutputs = (failure: FailedMessage): Handled => ({
+  record: failure.record,
+  stages: [],
+  failure,
+  isOvertaken: false,
+});
+
+/** Of each message whose it was, and whether it failed. */
+function outcomesOf(handled: readonly Handled[], failed: readonly FailedMessage[]) {
+  const failures = new Set(failed.map(({ record }) => record));
+  return handled.map(({ record }) => ({ key: record.key, failed: failures.has(record) }));
+}
+
+/** The records of a slice, by whose business they are. */
+interface Sorted {
+  readonly own: readonly LogRecord[];
+  /** Nobody's by their key, or without one that can be read: no other consumer would answer for them. */
+  readonly misplaced: readonly FailedMessage[];
+  /** Of other nodes, which share the partition and answer for them, bad ones included. */
+  readonly others: number;
+}
+
+/** Nodes share partitions: who reads for one key leaves the others' records alone, unparsed. */
+function sortSlice(records: readonly LogRecord[], assignment: Subscription['assignment']): Sorted {
+  const lost = records.flatMap((record) => unreadableOf(record) ?? []);
+  const readable = lost.length === 0 ? records : records.filter(({ unreadable }) => unreadable === undefined);
+  if (assignment.kind === 'shared') return { own: readable, misplaced: lost, others: 0 };
+  const own = readable.filter(({ key }) => key === assignment.key);
+  const keyless = readable
+    .filter(({ topic, key }) => subjectOf(topicSpec(topic), key) === null)
+    .map(misplacement);
+  const misplaced = [...lost, ...keyless];
+  return { own, misplaced, others: records.length - own.length - misplaced.length };
+}
+
+/** Whose limit of dead letters they share: any number of keys can be made up. */
+const NOBODY = '';
+
+const unreadableOf = (record: LogRecord): FailedMessage | null =>
+  record.unreadable === undefined
+    ? null
+    : { record, cause: 'unreadable-batch', message: record.unreadable, limitedAs: NOBODY };
+
+/** Only the key is looked at: whoever may write for one node would else have every node of its partition read what it wrote. */
+const misplacement = (record: LogRecord): FailedMessage => ({
+  record,
+  cause: 'key-mismatch',
+  message: `the key of the record names no ${subjectKindOf(topicSpec(record.topic)) ?? 'subject'}, so nobody takes it`,
+  limitedAs: NOBODY,
+});

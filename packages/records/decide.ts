@@ -1,12 +1,12 @@
 import type { EventOf, FleetEvent, TopicId } from '../../schemas/events/topics.ts';
 import { valueSha256 } from '../canonical/ids.ts';
 import type { Handler, Input, Outputs } from '../decision/handler.ts';
-import type { OvertakenInput } from '../decision/overtaken-record.ts';
+import type { OvertakenInput } from '../decision/overtaking.ts';
 import type { LogRecord } from '../log/port.ts';
 import { type FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { nextHop, type TraceContext } from '../process/trace.ts';
-import type { Overtaken, Seen } from './catching-up/slice-look-ahead.ts';
 import type { FailedMessage } from './dead-letters/dead-letters.ts';
+import type { Overtaken, Seen } from './look-ahead.ts';
 import type { ParsedRecord, Rejection } from './parse/parse-record.ts';
 import type { Publisher, Stages } from './publisher.ts';
 

@@ -4,7 +4,7 @@ import type { LogRecord } from '../log/port.ts';
 import { parseTraceparent, type TraceContext } from '../process/trace.ts';
 import type { Span, SpanAttributes, Tracer } from '../process/tracer.ts';
 import type { Handled, HandledWork } from './decide.ts';
-import { topicIdOf } from './parse/event-schemas.ts';
+import { topicIdOf } from './parse/parse-record.ts';
 
 /** Orders bring something about, so whoever was given one says so. */
 const ORDERS: ReadonlySet<TopicId> = new Set<TopicId>(['observe', 'commands', 'clusterCommands']);

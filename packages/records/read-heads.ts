@@ -5,7 +5,7 @@ import { sha256Hex } from '../canonical/ids.ts';
 import type { EventLog, LogRecord, ReadFrom } from '../log/port.ts';
 import { parseRecord } from './parse/parse-record.ts';
 import type { KeyRing } from './trust/key-ring.ts';
-import { readKeys, type StoredKeys } from './trust/read-keys.ts';
+import { readKeys, type StoredKeys } from './trust/key-source.ts';
 import { isOfTheFuture } from './trust/signature.ts';
 import { RequiredTrust, type Trust } from './trust/trust.ts';
 

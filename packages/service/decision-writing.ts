@@ -1,12 +1,18 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
+import type { ClusterDecision, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { DECIDERS, type DeciderNameFor } from '../../schemas/events/deciders.ts';
+import { DECISIONS } from '../../schemas/events/decision.ts';
+import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { Observe } from '../../schemas/events/observe.ts';
+import { isAtBeginning } from '../../schemas/events/reclaim.ts';
+import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { Output } from '../decision/handler.ts';
-import { overtakenHandler } from '../decision/overtaken-record.ts';
+import { overtakenHandler } from '../decision/overtaking.ts';
 import { policySetRecord } from '../decision/policy-set.ts';
-import type { EventLog } from '../log/port.ts';
+import type { EventLog, OutgoingRecord } from '../log/port.ts';
 import { waitAtMost } from '../log/stopping.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
@@ -15,7 +21,6 @@ import type { Handlers, OnEvent, OnOutputs, OnOvertaken } from '../records/decid
 import { createPublisher, type Publisher, serviceSource } from '../records/publisher.ts';
 import type { Signer } from '../records/trust/signer.ts';
 import { DecisionChain, type HeadSources } from './decision-chain.ts';
-import { decisionMetrics } from './decision-metrics.ts';
 import { type Belief, KeyGate } from './key-gate.ts';
 
 /** One kind of decision service, whatever process it runs in, and whatever brings its messages. */
@@ -167,3 +172,181 @@ export const policySetOutput = (set: PolicySetOf<SubjectKind>): Output<'policyVe
   key: set.hash,
   event: policySetRecord(set),
 });
+
+/** What is counted of one decider, beside what is counted of its consumer. */
+interface DecisionMetrics {
+  readonly decided: OnOutputs;
+  /** The event log has taken these. */
+  acknowledged(records: readonly OutgoingRecord[]): void;
+}
+
+type DeciderName = DeciderNameFor<SubjectKind>;
+
+const DECISION_TOPICS: ReadonlySet<string> = new Set([TOPICS.decisions.name, TOPICS.clusterDecisions.name]);
+
+/** `now`: epoch milliseconds. */
+export function decisionMetrics(metrics: Metrics, decider: DeciderName, now: () => number): DecisionMetrics {
+  const takes = [countDecisions(metrics, decider), ...watchersOf(metrics, decider, now)];
+  let lastMs = now();
+  metrics.gauge(
+    'last_decision_timestamp_seconds',
+    'When the event log last took a decision of it, Unix time; before the first, when it started.',
+    ['decider'],
+    () => [[{ decider }, lastMs / 1000]],
+  );
+  return {
+    decided: (event, stages) => {
+      const outputs = stages.flat().map((output) => output.event);
+      for (const take of takes) take(event, outputs);
+    },
+    acknowledged: (records) => {
+      if (records.some(({ topic }) => DECISION_TOPICS.has(topic))) lastMs = now();
+    },
+  };
+}
+
+type Take = (event: FleetEvent | null, outputs: readonly FleetEvent[]) => void;
+
+/** Attempts by what came of them, and what was kept and why. */
+function countDecisions(metrics: Metrics, decider: DeciderName): Take {
+  const { outcome } = (DECIDERS.node.safeParse(decider).success ? DECISIONS.node : DECISIONS.cluster).shape;
+  const decisions = metrics.count('decisions_total', 'Decisions, by what came of them.', {
+    decider: [decider],
+    outcome: outcome.options,
+  });
+  const verdicts = metrics.occurrences(
+    'objects_judged_total',
+    'Objects that were judged, each as often as it was, by what is to become of them and by which rule.',
+    ['decider', 'action', 'rule'],
+  );
+  return (_, outputs) => {
+    for (const output of outputs) {
+      if (output.type !== 'fleetgc.node.decision' && output.type !== 'fleetgc.cluster.decision') continue;
+      decisions.add({ decider, outcome: output.outcome });
+      for (const { action, rule } of output.verdicts) verdicts.add({ decider, action, rule });
+    }
+  };
+}
+
+/** What only one decider, or those of clusters, can tell. */
+function watchersOf(metrics: Metrics, decider: DeciderName, now: () => number): readonly Take[] {
+  switch (decider) {
+    case 'pressure':
+      return [countReclaims(metrics)];
+    case 'image-gc':
+      return [countUnrelieved(metrics)];
+    case 'container-gc':
+      return [];
+    case 'graph-gc':
+    case 'pod-gc':
+    case 'expiry-gc':
+      return [countHeld(metrics, decider, now)];
+  }
+}
+
+function countReclaims(metrics: Metrics): Take {
+  const begun = metrics.occurrences('reclaims_total', 'Reclaims that began, by what called for them.', [
+    'signal',
+  ]);
+  const wanted = metrics.count(
+    'reclaim_wanted_bytes_total',
+    'What reclaims wanted when they began: their target less what was available.',
+    {},
+  );
+  return (event, outputs) => {
+    if (event?.type !== 'fleetgc.node.disk-stats') return;
+    for (const output of outputs) {
+      if (output.type !== 'fleetgc.node.observe' || !isAtBeginning(output.reclaim)) continue;
+      begun.add({ signal: output.reclaim.cause.signal });
+      wanted.add({}, missingBytes(event, output));
+    }
+  };
+}
+
+/** 0 where inodes are wanted. */
+function missingBytes({ filesystems }: DiskStats, { reclaim }: Observe): number {
+  const { filesystem, resource, atLeast } = reclaim.target;
+  const available = filesystems[filesystem]?.availableBytes ?? null;
+  if (resource !== 'availableBytes' || available === null) return 0;
+  return Math.max(0, Number(BigInt(atLeast) - BigInt(available)));
+}
+
+function countUnrelieved(metrics: Metrics): Take {
+  const unrelieved = unrelievedReclaims(metrics);
+  return (_, outputs) =>
+    unrelieved.add({}, outputs.filter(({ type }) => type === 'fleetgc.node.pressure-unrelieved').length);
+}
+
+/** Of whoever says so: image-gc, which found nothing to remove, or the executor, which measured. */
+const unrelievedReclaims = (metrics: Metrics) =>
+  metrics.count('reclaims_unrelieved_total', 'Reclaims that ended above their target.', {});
+
+function countHeld(metrics: Metrics, decider: DeciderName, now: () => number): Take {
+  const held = new HeldCount(now);
+  metrics.gauge(
+    'objects_held',
+    'Objects of clusters that wait for somebody who approves them, by the rule that holds them.',
+    ['decider', 'rule'],
+    () => [...held.byRule()].map(([rule, objects]) => [{ decider, rule }, objects]),
+  );
+  return (event, outputs) => {
+    for (const output of outputs) if (output.type === 'fleetgc.cluster.decision') held.take(event, output);
+  };
+}
+
+interface Held {
+  readonly rule: string;
+  readonly atMs: number;
+}
+
+/** An agent tells each candidate again within ten minutes: who is not told again has gone. */
+const TOLD_WITHIN_MS = 15 * 60_000;
+/** Anybody who may write facts can make up objects: more are not counted. */
+const MOST_HELD = 100_000;
+
+/** How many objects one decider holds at this moment, as its last decisions say. */
+export class HeldCount {
+  readonly #held = new Map<string, Held>();
+  readonly #now: () => number;
+
+  /** `now`: epoch milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** `event`: the fact that was decided on. */
+  take(event: FleetEvent | null, { outcome, verdicts }: ClusterDecision): void {
+    const fact = factOf(event);
+    if (fact === null) return;
+    const keyOf = (uid: string): string => `${fact.cluster} ${uid}`;
+    if ('settled' in fact) for (const { uid } of fact.settled) this.#held.delete(keyOf(uid));
+    for (const verdict of verdicts) {
+      const candidate = fact.candidates[verdict.position];
+      if (candidate !== undefined) this.#judged(keyOf(candidate.object.uid), verdict, outcome);
+    }
+  }
+
+  #judged(key: string, { action, rule }: ClusterVerdict, outcome: ClusterDecision['outcome']): void {
+    if (action !== 'hold' || outcome === 'not-ours') this.#held.delete(key);
+    else if (this.#held.has(key) || this.#held.size < MOST_HELD)
+      this.#held.set(key, { rule, atMs: this.#now() });
+  }
+
+  byRule(): ReadonlyMap<string, number> {
+    const since = this.#now() - TOLD_WITHIN_MS;
+    for (const [key, { atMs }] of this.#held) if (atMs < since) this.#held.delete(key);
+    const rules = [...this.#held.values()].map(({ rule }) => rule);
+    return new Map([...Map.groupBy(rules, (rule) => rule)].map(([rule, { length }]) => [rule, length]));
+  }
+}
+
+function factOf(event: FleetEvent | null) {
+  switch (event?.type) {
+    case 'fleetgc.cluster.ownership':
+    case 'fleetgc.cluster.pods':
+    case 'fleetgc.cluster.expiry':
+      return event;
+    default:
+      return null;
+  }
+}

@@ -14,13 +14,21 @@ import {
   resourceFromAttributes,
   serviceNameEnvDetector,
 } from '@opentelemetry/resources';
-import { AlwaysOnSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
 import { pause } from '../process/backoff.ts';
+import type { Count, Metrics } from '../process/metrics.ts';
 import { parseTraceparent, type TraceContext, type TraceIds } from '../process/trace.ts';
 import type { Span } from '../process/tracer.ts';
-import { CountedQueue } from './counted-queue.ts';
 import type { OpenTracer, Sampling, TracingChoice, TracingParts } from './port.ts';
-import { RemoteShare } from './remote-share.ts';
 
 /** Names and ids that messages carry may be longer. */
 const MAX_VALUE_LENGTH = 256;
@@ -146,4 +154,124 @@ function linkTo({ traceparent }: TraceContext): readonly Link[] {
 function timeOf(ms: number): [number, number] {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
+}
+
+/** Spans of traces that others began, in a second: whoever may write messages says of them what he likes. */
+export const MOST_REMOTE_PER_SECOND = 200;
+/** So many at once after a time with fewer. */
+export const MOST_REMOTE_AT_ONCE = 1_000;
+
+/** What may still be recorded of traces that others began. `now`: milliseconds of a clock that does not jump. */
+export class RemoteShare {
+  readonly #now: () => number;
+  #left = MOST_REMOTE_AT_ONCE;
+  #atMs: number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#atMs = now();
+  }
+
+  /** Whether one more may be recorded. */
+  take(): boolean {
+    const nowMs = this.#now();
+    const grown = ((nowMs - this.#atMs) / 1_000) * MOST_REMOTE_PER_SECOND;
+    this.#left = Math.min(MOST_REMOTE_AT_ONCE, this.#left + Math.max(0, grown));
+    this.#atMs = nowMs;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+}
+
+/** Spans that wait at most; a few hundred bytes each. */
+export const MAX_WAITING = 2_048;
+const MAX_BATCH = 512;
+const EXPORT_EVERY_MS = 2_000;
+const EXPORT_LIMIT_MS = 15_000;
+const OUTCOMES = { outcome: ['exported', 'queue-full', 'export-failed', 'remote-surplus'] } as const;
+
+interface CountedQueueParts {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** The library's queue, which tells nobody of what it drops: here each span is counted once, with what became of it. */
+export class CountedQueue implements SpanProcessor {
+  readonly #spans: Count<typeof OUTCOMES>;
+  readonly #logger: Logger;
+  readonly #batches: BatchSpanProcessor;
+  #waiting = 0;
+  #underWay = 0;
+  #isFailing = false;
+  #isGivenUp = false;
+
+  constructor(exporter: SpanExporter, { metrics, logger }: CountedQueueParts) {
+    this.#spans = metrics.count('trace_spans_total', 'Spans, by what became of them.', OUTCOMES);
+    this.#logger = logger;
+    this.#batches = new BatchSpanProcessor({
+      exporter: this.#counting(exporter),
+      maxQueueSize: MAX_WAITING,
+      maxExportBatchSize: MAX_BATCH,
+      scheduledDelayMillis: EXPORT_EVERY_MS,
+      exportTimeoutMillis: EXPORT_LIMIT_MS,
+    });
+  }
+
+  onStart(): void {
+    // A span is over when it comes here.
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#waiting >= MAX_WAITING) {
+      this.#spans.add({ outcome: 'queue-full' });
+      return;
+    }
+    this.#waiting += 1;
+    this.#batches.onEnd(span);
+  }
+
+  /** Counts a span of a trace that others began, of which there are too many. */
+  dropSurplus(): void {
+    this.#spans.add({ outcome: 'remote-surplus' });
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#batches.forceFlush();
+  }
+
+  shutdown(): Promise<void> {
+    return this.#batches.shutdown();
+  }
+
+  /** Counts what nobody waits for any more as lost. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.#spans.add({ outcome: 'export-failed' }, this.#waiting + this.#underWay);
+  }
+
+  #counting(exporter: SpanExporter): SpanExporter {
+    return {
+      export: (batch, done) => {
+        this.#waiting -= batch.length;
+        this.#underWay += batch.length;
+        exporter.export(batch, (result) => {
+          this.#exported(batch.length, result.code === 0 ? null : (result.error?.message ?? 'no reason'));
+          done(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    };
+  }
+
+  #exported(count: number, problem: string | null): void {
+    if (this.#isGivenUp) return;
+    this.#underWay -= count;
+    this.#spans.add({ outcome: problem === null ? 'exported' : 'export-failed' }, count);
+    const isFailing = problem !== null;
+    if (isFailing && !this.#isFailing)
+      this.#logger.warn({ problem }, 'traces cannot be exported; only they suffer from it');
+    if (!isFailing && this.#isFailing) this.#logger.info('traces are exported again');
+    this.#isFailing = isFailing;
+  }
 }

@@ -4,7 +4,10 @@ import { PolicyReference } from './command.ts';
 import { EventId } from './event-id.ts';
 import { ClusterIdentity, ObjectUid } from './identity.ts';
 import { MAX_CANDIDATE_REFERENCES } from './ownership.ts';
-import { PodRemovalCause } from './pod-removal.ts';
+
+/** Why a pod goes, whatever its owners (cluster J3, J5, J8, J9). */
+export const PodRemovalCause = z.enum(['terminated', 'out-of-service', 'node-gone', 'unscheduled']);
+export type PodRemovalCause = z.infer<typeof PodRemovalCause>;
 
 export const CLUSTER_COMMAND_VERSION = 1;
 /** As many as a fact has candidates. */

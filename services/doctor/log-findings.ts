@@ -5,7 +5,7 @@ import { differenceSentences } from '../../packages/log/topic-differences.ts';
 import { resumeCommand } from '../../packages/policy/ending-commands.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
-import type { ErrorCode } from '../../packages/process/error-codes.ts';
+import type { ErrorCode } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { Selection } from '../../schemas/policy/policy-selection.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from './checks.ts';

@@ -9,10 +9,10 @@ import {
 import { DAY_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { parseRecord } from '../../packages/records/parse/parse-record.ts';
-import { keyProblems } from '../../packages/records/trust/key-problems.ts';
+import { readKeys } from '../../packages/records/trust/key-source.ts';
+import { keyProblems } from '../../packages/records/trust/private-key.ts';
 import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
-import { readKeys } from '../../packages/records/trust/read-keys.ts';
-import { objectionToSubject } from '../../packages/records/trust/speaks-for.ts';
+import { objectionToSubject } from '../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { type Checks, type Finding, type Looked, looked } from './checks.ts';

@@ -1,9 +1,9 @@
 import type { RuntimeImageFilesystems, RuntimeStatus, RuntimeVersion } from '../../packages/cri/port.ts';
 import { isImportingSocket } from '../../packages/cri/socket-path.ts';
-import { importsLikePulls } from '../../packages/decision/importing-runtimes.ts';
+import { importsLikePulls } from '../../packages/decision/inventory-checks.ts';
 import type { LockHolder } from '../../packages/machine/lock-holders.ts';
 import { LOW_STATE_BYTES } from '../../packages/machine/state-space.ts';
-import type { KubeletFileReading } from '../../packages/policy/from-kubelet/kubelet-file.ts';
+import type { KubeletFileReading } from '../../packages/policy/from-kubelet/from-kubelet.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { sizeText } from '../../packages/text/size-text.ts';

@@ -7,7 +7,7 @@ import type { RuntimeReader } from '../../packages/cri/port.ts';
 import { openReadOnlyFile } from '../../packages/files/fixed-file.ts';
 import { type LockHolder, lockHolders } from '../../packages/machine/lock-holders.ts';
 import { readMachineId } from '../../packages/machine/machine-id.ts';
-import { readKubeletFile } from '../../packages/policy/from-kubelet/kubelet-file.ts';
+import { readKubeletFile } from '../../packages/policy/from-kubelet/from-kubelet.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile, unreadableReason } from '../../packages/process/options/named-file.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';

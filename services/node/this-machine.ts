@@ -5,11 +5,13 @@ import { linuxClock } from '../../packages/machine/clock.ts';
 import { createStatfsReader } from '../../packages/machine/filesystem.ts';
 import { readMachineId } from '../../packages/machine/machine-id.ts';
 import {
+  lockState,
   makeStateFiles,
   openStateDirectory,
   type StateFile,
+  type StateRole,
 } from '../../packages/machine/state-directory.ts';
-import { lockState, type StateRole } from '../../packages/machine/state-lock.ts';
+
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { configError } from '../../packages/process/options/read-options.ts';

@@ -18,8 +18,8 @@ import { type ConsumerMetrics, consumerMetrics } from '../../packages/records/co
 import { isDeadly } from '../../packages/records/dead-letters/crash-marks.ts';
 import { createFloodGuard } from '../../packages/records/dead-letters/flood-guard.ts';
 import { mayBeTooCostly } from '../../packages/records/node-decisions.ts';
-import { topicIdOf } from '../../packages/records/parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from '../../packages/records/parse/parse-believed.ts';
+import { topicIdOf } from '../../packages/records/parse/parse-record.ts';
 import { firstRecord, readPartition } from '../../packages/records/read-log.ts';
 import { SeenGenerations } from '../../packages/records/trust/seen-generations.ts';
 import { claimedSignature } from '../../packages/records/trust/signature.ts';

@@ -2,8 +2,8 @@ import { parse, YAMLParseError } from 'yaml';
 import type { z } from 'zod';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
-import { exceededYamlBound, MAX_YAML_BYTES } from '../../packages/process/options/yaml-bounds.ts';
-import { plainIssue } from '../../packages/records/parse/schema-issues.ts';
+import { exceededYamlBound, MAX_YAML_BYTES } from '../../packages/process/options/yaml.ts';
+import { plainIssue } from '../../packages/records/parse/parse-record.ts';
 import { NOTICE_KINDS } from '../../schemas/notices/notice.ts';
 import { type NoticeReceiver, type NoticeRule, NoticeRules } from '../../schemas/notices/notice-rules.ts';
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
 import { registerCodecs } from '../../packages/log/kafka/client/kafkajs-repairs.ts';
-import { toBatches } from '../../packages/log/kafka/publishing/batches.ts';
+import { toBatches } from '../../packages/log/kafka/client/producer.ts';
 import type { OutgoingRecord } from '../../packages/log/port.ts';
 
 interface Encoded {

@@ -9,7 +9,7 @@ import { keyOf } from '../../packages/records/parse/record-key.ts';
 import { toRecord } from '../../packages/records/publisher.ts';
 import { trustRootsText } from '../../packages/records/trust/roots-file.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { TOPIC_IDS } from '../../schemas/exchange/exchange.ts';
+import { TOPIC_IDS } from '../../schemas/exchange/topics.ts';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { census } from '../fixtures/census.ts';
 import { clusterObject, clusterPolicyRecord, clusterRemoved } from '../fixtures/cluster.ts';

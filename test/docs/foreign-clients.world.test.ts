@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { eventTypesOf } from '../../schemas/asyncapi/document.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { TOPIC_IDS } from '../../schemas/exchange/exchange.ts';
+import { TOPIC_IDS } from '../../schemas/exchange/topics.ts';
 import { FILES_OF_THE_LOG, HEADERS_FILE, schemaFileOf } from '../../schemas/generate.ts';
 import { GENERATED_DIRECTORY } from '../../schemas/write.ts';
 import { textOf } from '../deploy/files.ts';

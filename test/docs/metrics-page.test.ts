@@ -5,10 +5,10 @@ import { consumerMetrics } from '../../packages/records/consumer-metrics.ts';
 import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../packages/records/publisher.ts';
 import { publishingReadable } from '../../packages/records/readable-facts.ts';
-import { DISTRUST_CAUSES } from '../../packages/records/trust/distrust.ts';
 import { UNSIGNED } from '../../packages/records/trust/signer.ts';
-import { SIGNED_TOPICS } from '../../packages/records/trust/trust.ts';
-import { decisionMetrics } from '../../packages/service/decision-metrics.ts';
+import { DISTRUST_CAUSES, SIGNED_TOPICS } from '../../packages/records/trust/trust.ts';
+
+import { decisionMetrics } from '../../packages/service/decision-writing.ts';
 import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterFailure, ClusterObjectRefusal } from '../../schemas/events/cluster-result.ts';
 import { AnyDeciderName } from '../../schemas/events/deciders.ts';

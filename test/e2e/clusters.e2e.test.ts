@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterOutput } from '../../packages/decision/handler.ts';
-import { randomTraceIds } from '../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../packages/process/system-sources.ts';
 import { createPublisher } from '../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../packages/records/trust/signer.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';

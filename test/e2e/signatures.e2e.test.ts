@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sha256Hex } from '../../packages/canonical/ids.ts';
-import { readKeyFile } from '../../packages/records/trust/key-file.ts';
+import { readKeyFile } from '../../packages/records/trust/private-key.ts';
 import { signerOf } from '../../packages/records/trust/signer.ts';
 import { fleetgc } from '../cli/fleetgc.ts';
 import { spawnVerb } from '../cli/service-process.ts';

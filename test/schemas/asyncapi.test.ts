@@ -2,10 +2,10 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromFile, Parser } from '@asyncapi/parser';
 import { expect, test } from 'vitest';
-import { topicConfig } from '../../packages/log/kafka/admin/compare-topics.ts';
+import { topicConfig } from '../../packages/log/kafka/topics.ts';
 import { eventTypesOf } from '../../schemas/asyncapi/document.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { TOPIC_IDS } from '../../schemas/exchange/exchange.ts';
+import { TOPIC_IDS } from '../../schemas/exchange/topics.ts';
 import { REPOSITORY } from '../deploy/files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

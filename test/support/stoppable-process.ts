@@ -1,6 +1,5 @@
 import { createLogger } from '../../packages/process/logger.ts';
-import { endProcess, processControl } from '../../packages/process/process-control.ts';
-import { runProcess } from '../../packages/process/run.ts';
+import { endProcess, processControl, runProcess } from '../../packages/process/run.ts';
 
 /**
  * A process of its own for tests of signals: `waits` until it is told to stop, `throws` outside of every await, or

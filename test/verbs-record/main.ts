@@ -1,7 +1,7 @@
 /** The runner behind `npm run record:verbs`. */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { endProcess } from '../../packages/process/process-control.ts';
+import { endProcess } from '../../packages/process/run.ts';
 import { recordVerbs } from './record-verbs.ts';
 
 const HELP = `Usage: npm run record:verbs -- --to DIRECTORY [--only PART]

@@ -16,7 +16,7 @@ import { signRecord } from '../../packages/records/trust/signature.ts';
 import { policySetOutput } from '../../packages/service/decision-writing.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { TOPIC_IDS } from '../../schemas/exchange/exchange.ts';
+import { TOPIC_IDS } from '../../schemas/exchange/topics.ts';
 import { isPolicyFor } from '../../schemas/policy/policy.ts';
 import { approval, approvedOwner } from '../fixtures/approval.ts';
 import { clusterObject, clusterRemoved } from '../fixtures/cluster.ts';

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { type Address, Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
-import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import { loadArchiveCode } from '../../framework/load-archive-code.ts';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { FilePath, Switch, withMeta } from '../../../packages/process/options/options.ts';
-import { readKeyFile, writeKeyFile } from '../../../packages/records/trust/key-file.ts';
 import { createKeyPair, keyIdOf } from '../../../packages/records/trust/key-pair.ts';
+import { readKeyFile, writeKeyFile } from '../../../packages/records/trust/private-key.ts';
 import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readKeys } from '../../../packages/records/trust/read-keys.ts';
+import { readKeys } from '../../../packages/records/trust/key-source.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';

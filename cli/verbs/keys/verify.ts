@@ -6,7 +6,7 @@ import { LineTooLong, linesOf } from '../../../packages/process/lines.ts';
 import { fileText, readBytes } from '../../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
 import { MAX_EVENT_BYTES, readStructuredEvent } from '../../../packages/records/structured-event.ts';
-import { readKeys } from '../../../packages/records/trust/read-keys.ts';
+import { readKeys } from '../../../packages/records/trust/key-source.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatOption } from '../../framework/output.ts';

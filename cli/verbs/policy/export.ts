@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { replaceFile } from '../../../packages/files/open-file.ts';
-import { exportDocument } from '../../../packages/policy/export-document.ts';
+import { exportDocument } from '../../../packages/policy/policy-document.ts';
 import { unsignedProblem } from '../../../packages/policy/unsigned-records.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';

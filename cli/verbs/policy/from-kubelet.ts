@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { yamlOfPolicy } from '../../../packages/policy/file/policy-yaml.ts';
-import { policyFromKubelet } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
-import { reportOf, unknownFields } from '../../../packages/policy/from-kubelet/from-kubelet-report.ts';
-import { type KubeletFile, readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
+import { yamlOfPolicy } from '../../../packages/policy/file/yaml-document.ts';
+import {
+  type KubeletFile,
+  policyFromKubelet,
+  readKubeletFile,
+  reportOf,
+  unknownFields,
+} from '../../../packages/policy/from-kubelet/from-kubelet.ts';
+
 import { withMeta } from '../../../packages/process/options/options.ts';
 import { printable } from '../../../packages/text/printable.ts';
 import { PolicyName } from '../../../schemas/policy/policy-file.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
-import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
+import { writtenClusterYaml, writtenYaml } from '../../../packages/policy/file/written-form.ts';
+
 import {
   readPoliciesBy,
   requireStored,

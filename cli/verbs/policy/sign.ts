@@ -4,7 +4,7 @@ import {
   signAgain,
   type UnsignedState,
   unsignedStates,
-} from '../../../packages/policy/sign-again.ts';
+} from '../../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { shortHash } from '../../../packages/text/short-hash.ts';

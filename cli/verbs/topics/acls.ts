@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type AccessRule, accessRules, ruleKey } from '../../../packages/log/access/access-rules.ts';
-import { grantAccess } from '../../../packages/log/access/grant-access.ts';
+import { grantAccess } from '../../../packages/log/access/own-rights.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';

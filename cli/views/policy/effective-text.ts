@@ -1,6 +1,11 @@
-import { type EffectivePolicy, type NotHolding, unmetText } from '../../../packages/policy/effective.ts';
+import {
+  type EffectivePolicy,
+  type NotHolding,
+  type Origin,
+  unmetText,
+} from '../../../packages/policy/effective.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
-import type { Origin } from '../../../packages/policy/setting-origins.ts';
+
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { tableLines } from '../../framework/output.ts';
 

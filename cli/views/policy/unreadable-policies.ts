@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { deleteCommand } from '../../../packages/policy/ending-commands.ts';
-import { lossProblem } from '../../../packages/policy/lost-keys.ts';
+import { lossProblem } from '../../../packages/policy/policy-knowledge.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { UNVERIFIED, unsignedProblem } from '../../../packages/policy/unsigned-records.ts';

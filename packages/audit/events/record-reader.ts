@@ -1,15 +1,16 @@
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { sha256Hex } from '../../canonical/ids.ts';
 import type { LogRecord } from '../../log/port.ts';
-import { doubledName, type OpenNames } from '../../records/parse/doubled-name.ts';
-import { topicIdOf } from '../../records/parse/event-schemas.ts';
+import { doubledName, type OpenNames } from '../../records/parse/json-bounds.ts';
 import { distrusted } from '../../records/parse/parse-believed.ts';
 import {
   type ParsedRecord,
   parseJson,
   parseValueOf,
   type Rejection,
+  topicIdOf,
 } from '../../records/parse/parse-record.ts';
+
 import { TRUST_OFF, type Trust } from '../../records/trust/trust.ts';
 import { type Place, placeOf } from './log-position.ts';
 import { ReadSpan } from './reading.ts';

@@ -21,7 +21,7 @@ import type {
   ObjectLife,
 } from '../../../schemas/reports/cluster-explanation.ts';
 import type { LogRecord } from '../../log/port.ts';
-import { leastOf, mostOf } from '../../process/least-and-most.ts';
+import { leastOf, mostOf } from '../../process/collections.ts';
 
 /** What names and uids are compared with. */
 export type NamedByUid = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>;

@@ -23,7 +23,7 @@ import {
   type Traits,
 } from '../../archive/inventory-objects.ts';
 import { keptBecause, removedBecause } from '../../decision/rule-text.ts';
-import { leastOf, mostOf } from '../../process/least-and-most.ts';
+import { leastOf, mostOf } from '../../process/collections.ts';
 import { isBefore, objectKey } from '../events/log-position.ts';
 import {
   type AskedName,

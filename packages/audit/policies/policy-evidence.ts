@@ -12,9 +12,9 @@ import {
   policyKey,
 } from '../../../schemas/policy/policy.ts';
 import type { EventLog, LogRecord } from '../../log/port.ts';
-import { addUnder } from '../../process/add-under.ts';
+import { addUnder, leastOf } from '../../process/collections.ts';
 import { MINUTE_MS } from '../../process/durations.ts';
-import { leastOf } from '../../process/least-and-most.ts';
+
 import { parseRecord } from '../../records/parse/parse-record.ts';
 import type { TimeRange } from '../../records/read-log.ts';
 import { readWholeTopic } from '../events/reading.ts';

@@ -10,7 +10,7 @@ import {
   clusterRejectedResultId,
 } from '../../decision/result-ids.ts';
 import type { LogRecord } from '../../log/port.ts';
-import { addUnder } from '../../process/add-under.ts';
+import { addUnder } from '../../process/collections.ts';
 import { type Place, placeOf } from '../events/log-position.ts';
 import { namelessId } from './commands.ts';
 import { type Coverages, type Judging, LATE_RESULT_MS, SETTLED_MS } from './coverage.ts';

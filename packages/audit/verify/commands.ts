@@ -16,7 +16,7 @@ import {
   removalIntentId,
 } from '../../decision/result-ids.ts';
 import type { LogRecord } from '../../log/port.ts';
-import { addUnder } from '../../process/add-under.ts';
+import { addUnder } from '../../process/collections.ts';
 import type { Rejection } from '../../records/parse/parse-record.ts';
 import { objectKey, type Place, placeOf } from '../events/log-position.ts';
 import {

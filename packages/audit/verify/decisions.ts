@@ -2,9 +2,9 @@ import type { MessageReference } from '../../../schemas/events/decision-parts.ts
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import { isOffsetText } from '../../../schemas/events/offset-text.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { decisionId } from '../../decision/common-record.ts';
 import type { WrittenEvent } from '../../decision/freezable-decider.ts';
 import type { InputPosition } from '../../decision/handler.ts';
+import { decisionId } from '../../decision/record.ts';
 import { topicSpec } from '../../log/partition.ts';
 import type { LogRecord } from '../../log/port.ts';
 import { FleetGcError, toFleetGcError } from '../../process/errors.ts';

@@ -5,12 +5,12 @@ import { partitionName } from '../../log/partition.ts';
 import type { EventLog, LogRecord } from '../../log/port.ts';
 import { trustThen } from '../../records/read-heads.ts';
 import type { TimeRange } from '../../records/read-log.ts';
-import type { Distrust } from '../../records/trust/distrust.ts';
 import type { KeyRing } from '../../records/trust/key-ring.ts';
+import { readKeys, type StoredKeys } from '../../records/trust/key-source.ts';
 import type { FactsTrust } from '../../records/trust/process-trust.ts';
-import { readKeys, type StoredKeys } from '../../records/trust/read-keys.ts';
 import { claimedSignature } from '../../records/trust/signature.ts';
-import { isFact, type Principal, type Trust } from '../../records/trust/trust.ts';
+import { type Distrust, isFact, type Principal, type Trust } from '../../records/trust/trust.ts';
+
 import { placeOf } from '../events/log-position.ts';
 import { objectionToRecord } from '../signed-events.ts';
 import { createCollector, type Found, MOST_TOLD } from './findings.ts';

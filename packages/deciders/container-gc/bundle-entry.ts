@@ -1,5 +1,5 @@
 import { freezable } from '../../decision/freezable-decider.ts';
-import { READABLE_INVENTORY } from '../../decision/readable-inventory.ts';
+import { READABLE_INVENTORY } from '../../decision/inventory-checks.ts';
 import { DECIDER } from './decide.ts';
 import { containerGcHandler } from './handler.ts';
 

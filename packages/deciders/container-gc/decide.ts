@@ -9,9 +9,8 @@ import { OWN_RULES } from '../../decision/own-rules.ts';
 import { takeForObjects, tooCostlyConclusion, withinSteps } from '../../decision/step-budget.ts';
 import { missed, type Wanted, wantedNow } from '../../decision/thresholds/wanted-reclaim.ts';
 import { doubts, runningTwice } from './rules/doubts.ts';
-import { unmatchedNamespaces } from './rules/namespaces.ts';
 import { type ContainerPlan, type Pass, planPass } from './rules/plan.ts';
-import { gonePods } from './rules/pods.ts';
+import { gonePods, unmatchedNamespaces } from './rules/pods.ts';
 
 export const DECIDER = { name: 'container-gc', version: '1' } as const;
 

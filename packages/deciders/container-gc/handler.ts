@@ -1,14 +1,14 @@
 import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
+import { nodeOutput } from '../../decision/handler.ts';
 import {
   commandHeader,
   type Deciding,
   type FollowUp,
   observeOrder,
   pressureUnrelieved,
-} from '../../decision/decision-record.ts';
-import { nodeOutput } from '../../decision/handler.ts';
+} from '../../decision/record.ts';
 import { removalHandler } from '../../decision/removal-handler.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
 

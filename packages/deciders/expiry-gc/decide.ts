@@ -5,8 +5,12 @@ import type { Expiry, ExpiryCandidate } from '../../../schemas/events/expiry.ts'
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
 import { Approvals } from '../../decision/approvals.ts';
-import { clusterAnswer } from '../../decision/cluster-answer.ts';
-import type { CommandItem, CommandingConclusion } from '../../decision/cluster-handler.ts';
+import {
+  type CommandItem,
+  type CommandingConclusion,
+  clusterAnswer,
+} from '../../decision/cluster-handler.ts';
+
 import { conclude, type ExpiryOutcome } from './rules/conclude.ts';
 import { EXPIRING, isCollected } from './rules/due.ts';
 

@@ -4,8 +4,12 @@ import { ClusterObject } from '../../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
-import { clusterAnswer } from '../../decision/cluster-answer.ts';
-import type { CommandItem, CommandingConclusion } from '../../decision/cluster-handler.ts';
+import {
+  type CommandItem,
+  type CommandingConclusion,
+  clusterAnswer,
+} from '../../decision/cluster-handler.ts';
+
 import { conclude } from './rules/conclude.ts';
 import type { Confirmation, Outcome } from './rules/outcome.ts';
 import { settingsOf } from './rules/settings.ts';

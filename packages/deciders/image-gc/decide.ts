@@ -10,8 +10,8 @@ import { takeForObjects, tooCostlyConclusion, withinSteps } from '../../decision
 import { type ImageGcMode, type ImagePlan, planImageCommand } from './plan-images.ts';
 import type { Removal } from './rules/candidates.ts';
 import { imageDoubts } from './rules/doubts.ts';
-import { keepNotes } from './rules/keep-list.ts';
 import type { KeepingPass, RemovingPass } from './rules/pass.ts';
+import { keepNotes } from './rules/protection.ts';
 import { type Limited, withinCommand } from './rules/selection.ts';
 import { heldBy, verdicts } from './rules/verdicts.ts';
 

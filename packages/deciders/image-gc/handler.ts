@@ -1,13 +1,8 @@
 import type { ImageRemoval } from '../../../schemas/events/command.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
-import {
-  commandHeader,
-  type Deciding,
-  type FollowUp,
-  pressureUnrelieved,
-} from '../../decision/decision-record.ts';
 import { nodeOutput } from '../../decision/handler.ts';
+import { commandHeader, type Deciding, type FollowUp, pressureUnrelieved } from '../../decision/record.ts';
 import { removalHandler } from '../../decision/removal-handler.ts';
 import { DECIDER, decide, type ImageConclusion } from './decide.ts';
 

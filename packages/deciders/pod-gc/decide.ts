@@ -4,11 +4,9 @@ import { ClusterObject } from '../../../schemas/events/cluster-objects.ts';
 import type { PodCandidate, Pods } from '../../../schemas/events/pods.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
-import { clusterAnswer } from '../../decision/cluster-answer.ts';
-import type { CommandingConclusion } from '../../decision/cluster-handler.ts';
-import { conclude, type PodOutcome } from './rules/conclude.ts';
-import { excessOf } from './rules/excess.ts';
-import { podSettingsOf } from './rules/settings.ts';
+import { type CommandingConclusion, clusterAnswer } from '../../decision/cluster-handler.ts';
+
+import { conclude, excessOf, type PodOutcome, podSettingsOf } from './rules/conclude.ts';
 
 export const DECIDER = { name: 'pod-gc', version: '1' } as const;
 

@@ -4,16 +4,16 @@ import type { ReclaimContinues } from '../../../schemas/events/result.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { deriveId } from '../../canonical/ids.ts';
-import { decisionId } from '../../decision/common-record.ts';
 import type { Conclusion } from '../../decision/conclusion.ts';
+import { gateFor } from '../../decision/gate.ts';
+import { type DecidedOutputs, type Input, nodeOutput, type PureHandler } from '../../decision/handler.ts';
 import {
   type DecidableEvent,
   type Deciding,
+  decisionId,
   decisionOutputs,
   observeOrder,
-} from '../../decision/decision-record.ts';
-import { gateFor } from '../../decision/gate.ts';
-import { type DecidedOutputs, type Input, nodeOutput, type PureHandler } from '../../decision/handler.ts';
+} from '../../decision/record.ts';
 import { DECIDER, decide } from './decide.ts';
 import type { NewReclaim } from './rules/finding.ts';
 

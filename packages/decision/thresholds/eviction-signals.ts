@@ -5,7 +5,7 @@ import {
   type EvictionThreshold,
   fractionOf,
 } from '../../../schemas/policy/eviction.ts';
-import { CONTAINERFS_LIKE, type Layout } from './layout.ts';
+import { CONTAINERFS_LIKE, type Layout } from './filesystem-usage.ts';
 
 /** What a signal looks at. */
 export interface Watched {

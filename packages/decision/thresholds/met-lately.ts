@@ -7,11 +7,12 @@ import {
   believeInodes,
   believeUsage,
   isUsageSignal,
+  layoutOf,
   USAGE_SIGNALS,
   usagePercent,
   usedInodesPercent,
 } from './filesystem-usage.ts';
-import { layoutOf } from './layout.ts';
+
 import { wantedNow } from './wanted-reclaim.ts';
 
 /** What a node has read of its own disks, now and before. */

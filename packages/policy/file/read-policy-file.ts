@@ -8,12 +8,17 @@ import {
 import { clusterOfKubernetesPolicy } from '../../../schemas/policy/kubernetes-policies.ts';
 import { keyOfPolicyNamed, type Policy } from '../../../schemas/policy/policy.ts';
 import { PolicyFile } from '../../../schemas/policy/policy-file.ts';
-import { pastedKubeletAdvice } from '../from-kubelet/pasted-kubelet.ts';
-import { clusterWarningsOn } from './cluster-warnings.ts';
-import { byPlace, type Problem } from './problem.ts';
+import { pastedKubeletAdvice } from '../from-kubelet/from-kubelet.ts';
 import { schemaProblems } from './schema-problems.ts';
-import { warningsOn } from './warnings.ts';
-import { type PolicyText, parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
+import { clusterWarningsOn, warningsOn } from './warnings.ts';
+import {
+  byPlace,
+  type PolicyText,
+  type Problem,
+  parseYaml,
+  problemAt,
+  type YamlDocument,
+} from './yaml-document.ts';
 
 /** A policy that was read, and the text it was read from. */
 export interface WrittenPolicy {

@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import { CLUSTER_POLICY_SETTINGS } from '../../../schemas/policy/cluster-policy-file.ts';
 import { EVICTION_MAPS, WRITTEN_SIGNALS } from '../../../schemas/policy/eviction-settings.ts';
-import { OTHER_KUBELET_FIELDS } from '../../../schemas/policy/kubelet-configuration-fields.ts';
+import { OTHER_KUBELET_FIELDS } from '../../../schemas/policy/kubelet-configuration.ts';
 import { POLICY_SETTINGS } from '../../../schemas/policy/policy-file.ts';
 import { nearestName } from '../../text/nearest-name.ts';
-import { type Problem, pathText } from './problem.ts';
-import type { YamlDocument } from './yaml-document.ts';
+import { type Problem, pathText, type YamlDocument } from './yaml-document.ts';
 
 type Issue = z.core.$ZodIssue;
 

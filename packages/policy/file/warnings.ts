@@ -1,13 +1,21 @@
 import { z } from 'zod';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import {
+  FORBIDDEN_GROUPS,
+  FORBIDDEN_KINDS,
+  FORBIDDEN_NAMESPACES,
+  HELD_KINDS,
+} from '../../../schemas/policy/cluster-policy-defaults.ts';
 import {
   DEFAULT_EVICTION_HARD,
   EVICTION_MAPS,
   isIgnoredSignal,
 } from '../../../schemas/policy/eviction-settings.ts';
+import { endStatesOf, type OwnRule } from '../../../schemas/policy/own-rule.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
-import type { Problem } from './problem.ts';
-import { problemAt, type YamlDocument } from './yaml-document.ts';
+import { durationText } from '../../../schemas/policy/value-text.ts';
+import { type Problem, problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** What is valid and yet may not do what its author thinks. */
 export const warningsOn = (policy: Policy, document: YamlDocument): readonly Problem[] => [
@@ -203,4 +211,130 @@ function noRoom(policy: Policy, written: Written): readonly Warning[] {
       message: `removal by usage begins at ${100 - high}% available, and the eviction threshold of ${signal} is ${limit.value.percent}%: it has no room to act before removal is forced`,
     },
   ];
+}
+
+/** What of a policy for clusters is valid and yet may not do what its author thinks. */
+export const clusterWarningsOn = (policy: ClusterPolicy, document: YamlDocument): readonly Problem[] => [
+  ...withoutCollectors(policy, document),
+  ...droppedKinds(policy, document),
+  ...policy.heldKinds.flatMap((kind, index) => doubtfulKind(kind, ['heldKinds', index], document)),
+  ...policy.keep.kinds.flatMap((kind, index) => doubtfulKind(kind, ['keep', 'kinds', index], document)),
+  ...undoWarnings(policy, document),
+  ...(policy.rules ?? []).flatMap((rule, index) => ruleWarnings(rule, ['rules', index], document)),
+];
+
+const withoutCollectors = (
+  { mode, collectors, rules }: ClusterPolicy,
+  document: YamlDocument,
+): readonly Problem[] =>
+  mode === 'dry-run' || collectors.length > 0 || rules !== undefined
+    ? []
+    : [
+        problemAt(
+          document,
+          ['mode'],
+          `${mode} does nothing here: collectors names none, and there are no rules`,
+        ),
+      ];
+
+function undoWarnings({ undo, undoExcept = [] }: ClusterPolicy, document: YamlDocument): readonly Problem[] {
+  const doubts = undoExcept.flatMap((kind, index) => doubtfulKind(kind, ['undoExcept', index], document));
+  return undo === undefined && undoExcept.length > 0
+    ? [
+        problemAt(document, ['undoExcept'], 'does nothing here: without undo: manifest nothing is saved'),
+        ...doubts,
+      ]
+    : doubts;
+}
+
+function droppedKinds({ heldKinds }: ClusterPolicy, document: YamlDocument): readonly Problem[] {
+  const dropped = HELD_KINDS.filter((kind) => !heldKinds.includes(kind));
+  return dropped.length === 0
+    ? []
+    : [
+        problemAt(
+          document,
+          ['heldKinds'],
+          `${dropped.join(', ')} ${dropped.length === 1 ? 'is' : 'are'} not held now: the list replaces the default as a whole`,
+        ),
+      ];
+}
+
+type Path = readonly (string | number)[];
+
+/** What of a rule is valid and yet may not do what its author thinks. `path`: where the rule stands. */
+const ruleWarnings = (rule: OwnRule, path: Path, document: YamlDocument): readonly Problem[] => [
+  ...rule.kinds.flatMap((kind, index) => {
+    const at = [...path, 'kinds', index];
+    return [
+      ...doubtfulKind(kind, at, document),
+      ...forbidden(kind, at, document),
+      ...running(kind, rule, at, document),
+    ];
+  }),
+  ...rule.namespaces
+    .map((namespace, index) => ({ namespace, at: [...path, 'namespaces', index] }))
+    .filter(({ namespace }) => FORBIDDEN_NAMESPACES.test(namespace))
+    .map(({ namespace, at }) => problemAt(document, at, `no rule deletes anything in ${namespace}`)),
+];
+
+function forbidden(kind: string, at: Path, document: YamlDocument): readonly Problem[] {
+  const group = kind.slice(0, Math.max(0, kind.indexOf('/')));
+  return FORBIDDEN_KINDS.includes(kind) || FORBIDDEN_GROUPS.includes(group)
+    ? [problemAt(document, at, `no rule deletes any ${kind}`)]
+    : [];
+}
+
+function running(
+  kind: string,
+  { states, afterMs }: OwnRule,
+  at: Path,
+  document: YamlDocument,
+): readonly Problem[] {
+  return afterMs === undefined || states !== undefined || endStatesOf(kind).length === 0
+    ? []
+    : [
+        problemAt(
+          document,
+          at,
+          `takes each ${kind} that is older than ${durationText(afterMs)}, whether it has ended or not; with states it takes those that ended`,
+        ),
+      ];
+}
+
+/** Kinds of the core group that can be deleted, as Kubernetes 1.34 serves them. */
+const CORE_KINDS: ReadonlySet<string> = new Set([
+  'ConfigMap',
+  'Endpoints',
+  'Event',
+  'LimitRange',
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+  'Pod',
+  'PodTemplate',
+  'ReplicationController',
+  'ResourceQuota',
+  'Secret',
+  'Service',
+  'ServiceAccount',
+]);
+
+/** Of a kind that is written as its resource is called, or without its group: nothing would be kept, held or taken by it. */
+function doubtfulKind(
+  kind: string,
+  path: readonly (string | number)[],
+  document: YamlDocument,
+): readonly Problem[] {
+  const doubt = doubtAbout(kind);
+  return doubt === null ? [] : [problemAt(document, path, doubt)];
+}
+
+function doubtAbout(kind: string): string | null {
+  const name = kind.slice(kind.indexOf('/') + 1);
+  if (/^[a-z]/.test(name))
+    return `${kind} looks like the name of a resource: kinds are written as in Pod or apps/Deployment`;
+  if (kind.includes('/') || CORE_KINDS.has(kind)) return null;
+  return `there is no ${kind} in the core group: other kinds are written with their group, as in batch/Job`;
 }

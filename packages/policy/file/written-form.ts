@@ -1,8 +1,12 @@
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { CLUSTER_POLICY_DEFAULTS } from '../../../schemas/policy/cluster-policy-defaults.ts';
+import { CLUSTER_POLICY_KIND, type ClusterPolicyFile } from '../../../schemas/policy/cluster-policy-file.ts';
 import type { Amount, EvictionSignal, EvictionThreshold } from '../../../schemas/policy/eviction.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import type { NodeSelector, Policy, PolicyKeep } from '../../../schemas/policy/policy.ts';
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { durationText, quantityText } from '../../../schemas/policy/value-text.ts';
-import { yamlOfPolicy } from './policy-yaml.ts';
+import { yamlOfPolicy } from './yaml-document.ts';
 
 /** A policy as one would write it with every default spelt out; reading it again gives the same policy. */
 export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
@@ -139,3 +143,34 @@ const thresholdText = (value: Amount): string =>
 
 const amountText = (amount: Amount): string =>
   'percent' in amount ? `${amount.percent}%` : quantityText(amount.quantity);
+
+/** A policy for clusters as one would write it with every default spelt out; reading it again gives the same policy. */
+const writtenClusterForm = ({
+  selector: { clusters },
+  commandLifetimeMs,
+  name,
+  priority,
+  mode,
+  profile,
+  rules,
+  undo,
+  ...rest
+}: ClusterPolicy): ClusterPolicyFile => ({
+  kind: CLUSTER_POLICY_KIND,
+  name,
+  priority,
+  ...(clusters.length > 0 && { selector: { clusters } }),
+  mode,
+  profile,
+  ...rest,
+  undo: undo ?? CLUSTER_POLICY_DEFAULTS.undo,
+  ...(rules !== undefined && { rules: rules.map(writtenRule) }),
+  commandLifetime: durationText(commandLifetimeMs),
+});
+
+const writtenRule = ({ afterMs, ...rule }: OwnRule): NonNullable<ClusterPolicyFile['rules']>[number] => ({
+  ...rule,
+  ...(afterMs !== undefined && { after: durationText(afterMs) }),
+});
+
+export const writtenClusterYaml = (policy: ClusterPolicy): string => yamlOfPolicy(writtenClusterForm(policy));

@@ -7,12 +7,12 @@ import {
   LineCounter,
   parseAllDocuments,
   type SchemaOptions,
+  stringify,
   type Tags,
   visit,
 } from 'yaml';
 import { yamlFaultText } from '../../process/options/named-file.ts';
-import { exceededYamlBound } from '../../process/options/yaml-bounds.ts';
-import { type Place, type Problem, pathText } from './problem.ts';
+import { exceededYamlBound } from '../../process/options/yaml.ts';
 
 /** A file that people wrote: its name as they gave it, and its text. */
 export interface PolicyText {
@@ -46,7 +46,7 @@ export const problemAt = (
 const HARMLESS_TO_FORM: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
 /** What plain words of a text mean. */
-export type YamlDialect = Pick<DocumentOptions & SchemaOptions, 'version' | 'customTags'>;
+type YamlDialect = Pick<DocumentOptions & SchemaOptions, 'version' | 'customTags'>;
 
 const CORE: YamlDialect = { version: '1.2' };
 
@@ -156,3 +156,43 @@ function keyOffset(document: Document.Parsed, path: readonly PropertyKey[], key:
   const pair = map.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
   return isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
 }
+
+/** A place in a file, counted from 1. */
+interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something that is wrong with a policy file, or worth knowing about it, and where. */
+export interface Problem extends Place {
+  /** The setting, as in `keep.digests[0]`; empty when the problem is about the policy as a whole. */
+  readonly path: string;
+  readonly message: string;
+  /** Lines below the message, of a policy to write in its place. */
+  readonly lines?: readonly string[];
+}
+
+export const problemText = ({ file, line, column, path, message }: Problem): string =>
+  `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
+
+/** In the order in which a reader meets them. */
+export const byPlace = (a: Problem, b: Problem): number => a.line - b.line || a.column - b.column;
+
+/** `['keep', 'digests', 0]` becomes `keep.digests[0]`. */
+export const pathText = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`,
+    '',
+  );
+
+/** Every string on one line: the second line of a string from an untrusted source would look like a setting. */
+const FORM = {
+  lineWidth: 0,
+  blockQuote: false,
+  doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
+} as const;
+
+/** A policy as a file has it. */
+export const yamlOfPolicy = (written: object): string => stringify(written, FORM);

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { FleetGcError } from '../errors.ts';
 import { yamlFaultText } from './named-file.ts';
 import { describeOptions, type OptionInfo, type OptionsSchema, type WhyNot } from './options.ts';
-import { exceededYamlBound } from './yaml-bounds.ts';
+import { exceededYamlBound } from './yaml.ts';
 
 /** A config file as it was read. */
 export interface ConfigFile {

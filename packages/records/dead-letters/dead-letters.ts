@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import { type DeadLetter, DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { deriveId } from '../../canonical/ids.ts';
 import type { LogRecord, OutgoingRecord } from '../../log/port.ts';
+import { MINUTE_MS } from '../../process/durations.ts';
 import type { FleetGcError } from '../../process/errors.ts';
 import type { Metrics } from '../../process/metrics.ts';
 import { nextHop } from '../../process/trace.ts';
 import { keyOf } from '../parse/record-key.ts';
 import { isTooLarge, type Publisher } from '../publisher.ts';
-import { createDeadLetterRateLimit, type Place } from './dead-letter-rate-limit.ts';
 
 /** A message that cannot be processed, and why. */
 export interface FailedMessage {
@@ -30,7 +30,7 @@ export interface DeadLetters {
   write(failed: readonly FailedMessage[]): Promise<void>;
 }
 
-export interface DeadLettersSettings {
+interface DeadLettersSettings {
   readonly publisher: Publisher;
   /** The consumer group that gives the messages up. */
   readonly group: string;
@@ -170,3 +170,41 @@ const keptValue = (value: Buffer | null): Pick<DeadLetter, 'value' | 'omittedByt
   value !== null && value.length > MAX_LETTER_VALUE_BYTES
     ? { value: null, omittedBytes: value.length }
     : { value: value?.toString('base64') ?? null, omittedBytes: 0 };
+
+/** Dead letters of one key in a minute that are kept whole. */
+export const DEAD_LETTERS_PER_MINUTE = 10;
+/** Keys are given by whoever publishes: the memory for them is bounded, and those not seen for longest go first. */
+const MAX_KEYS = 10_000;
+
+/** Whether there is room for the dead letter of one message. `undo` is for when it could not be written. */
+interface Place {
+  readonly kept: boolean;
+  undo(): void;
+}
+
+interface DeadLetterRateLimit {
+  take(key: string, nowMs: number): Place;
+}
+
+export function createDeadLetterRateLimit(): DeadLetterRateLimit {
+  const keptAtMs = new Map<string, readonly number[]>();
+  return {
+    take: (key, nowMs) => {
+      const recent = (keptAtMs.get(key) ?? []).filter((atMs) => nowMs - atMs < MINUTE_MS);
+      const kept = recent.length < DEAD_LETTERS_PER_MINUTE;
+      keptAtMs.delete(key);
+      keptAtMs.set(key, kept ? [...recent, nowMs] : recent);
+      forgetOldest(keptAtMs);
+      const undo = (): void => {
+        const taken = keptAtMs.get(key) ?? [];
+        if (kept) keptAtMs.set(key, taken.toSpliced(taken.lastIndexOf(nowMs), 1));
+      };
+      return { kept, undo };
+    },
+  };
+}
+
+function forgetOldest(keys: Map<string, unknown>): void {
+  const [oldest] = keys.keys();
+  if (keys.size > MAX_KEYS && oldest !== undefined) keys.delete(oldest);
+}

@@ -1,7 +1,7 @@
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { LogRecord } from '../../log/port.ts';
-import type { Distrust } from '../trust/distrust.ts';
-import type { Principal, Trust } from '../trust/trust.ts';
+import type { Distrust, Principal, Trust } from '../trust/trust.ts';
+
 import { type ParsedRecord, parseRecord } from './parse-record.ts';
 
 /** How records become events for whoever acts on them. */

@@ -7,12 +7,12 @@ import {
   KeyStatement,
 } from '../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import { valueSha256 } from '../../canonical/ids.ts';
 import type { LogRecord } from '../../log/port.ts';
 import { printableLine } from '../../text/printable.ts';
 import { keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
 import { keyIn, nameOfSaid, revokedName, rootOfSaid, StatementGenerations } from './statement-generations.ts';
-import { TakenStatements } from './taken-statements.ts';
 
 /** A key that a root vouches for. */
 export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id' | 'nodes'> {
@@ -28,7 +28,7 @@ export const keyText = ({ keyId, name }: Pick<CertifiedKey, 'keyId' | 'name'>): 
   `${keyId} (${printableLine(name)})`;
 
 /** What became of a record. */
-export type Added =
+type Added =
   | { readonly kind: 'changed' | 'repeated' }
   /** It says nothing; why, in a sentence. */
   | { readonly kind: 'refused'; readonly why: string };
@@ -248,3 +248,25 @@ const StatementText = z
     }
   })
   .pipe(KeyStatement);
+
+type Statement = Pick<LogRecord, 'key' | 'value' | 'headers'>;
+
+/** Statements that count, by their signatures: who meets one again need not verify it again. */
+class TakenStatements {
+  readonly #taken = new Map<string, string>();
+
+  add(statement: Statement): void {
+    this.#taken.set(signatureIn(statement), signedIn(statement));
+  }
+
+  /** The same signature over the same: anybody can copy a signature to another record. */
+  has(statement: Statement): boolean {
+    const taken = this.#taken.get(signatureIn(statement));
+    return taken !== undefined && taken === signedIn(statement);
+  }
+}
+
+const signatureIn = ({ headers }: Statement): string => headers.ce_fleetgcsignature ?? '';
+
+const signedIn = ({ key, value, headers: { ce_fleetgckeyid, ce_fleetgcgeneration } }: Statement): string =>
+  JSON.stringify([key, ce_fleetgckeyid, ce_fleetgcgeneration, value === null ? null : valueSha256(value)]);

@@ -12,7 +12,7 @@ import { keyIn } from './statement-generations.ts';
 const MOST_TOLD = 100;
 const MOST_NAMED = 20;
 
-export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
+interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
   readonly roots: TrustRoots;
@@ -155,3 +155,48 @@ export class KeySource implements AsyncDisposable {
     return `gc.keys no longer holds all that was said of ${named}: the topic was recreated or cut off, or the file of roots has changed. Publish the statements about these keys again ("fleetgc keys publish"), or make new ones`;
   }
 }
+
+/** A record of `gc.keys` that no root of this fleet made. It changes nothing. */
+interface UnreadableStatement {
+  readonly offset: string;
+  readonly key: string | null;
+  readonly why: string;
+}
+
+/** What lies on `gc.keys` now. */
+export interface StoredKeys {
+  readonly ring: KeyRing;
+  readonly unreadable: readonly UnreadableStatement[];
+  /** Whether the topic has all of its records from its first offset on, so that no earlier statement is missing. */
+  readonly isWhole: boolean;
+}
+
+/** Whoever may write there can write any number of them, and with any keys. */
+const MOST_UNREADABLE = 1_000;
+const MOST_KEY_CHARACTERS = 200;
+
+/** Reads the topic to its end. */
+export async function readKeys(
+  log: Pick<EventLog, 'read'>,
+  roots: TrustRoots,
+  signal: AbortSignal,
+): Promise<StoredKeys> {
+  const ring = new KeyRing(roots);
+  const unreadable: UnreadableStatement[] = [];
+  let next = 0n;
+  let isWhole = true;
+  const request = { topic: TOPICS.keys.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal)) {
+    if (event.kind !== 'record') continue;
+    const { offset, key } = event.record;
+    isWhole &&= offset === next;
+    next = offset + 1n;
+    const added = ring.add(event.record);
+    if (added.kind === 'refused' && unreadable.length < MOST_UNREADABLE)
+      unreadable.push({ offset: String(offset), key: key && shortened(key), why: added.why });
+  }
+  return { ring, unreadable, isWhole };
+}
+
+const shortened = (key: string): string =>
+  key.length <= MOST_KEY_CHARACTERS ? key : `${key.slice(0, MOST_KEY_CHARACTERS)}…`.toWellFormed();

@@ -1,18 +1,28 @@
 import type { Logger } from 'pino';
-import { TOPICS } from '../../../schemas/events/topics.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { Following } from '../../log/follow-topic.ts';
 import type { EventLog } from '../../log/port.ts';
+import { toFleetGcError } from '../../process/errors.ts';
 import type { Metrics } from '../../process/metrics.ts';
 import { sparingly } from '../../process/sparingly.ts';
-import { DISTRUST_CAUSES } from './distrust.ts';
-import { judgingApart } from './judging-apart.ts';
 import { KeySource } from './key-source.ts';
 import { RenewedKey, type Signing, watchRenewedKey } from './renewed-key.ts';
 import { SeenGenerations } from './seen-generations.ts';
 import { type Signer, signerOf, UNSIGNED } from './signer.ts';
-import { RequiredTrust, SIGNED_TOPICS, TRUST_OFF, type Trust } from './trust.ts';
-import { WarningTrust } from './warning-trust.ts';
+import {
+  type Authentication,
+  DISTRUST_CAUSES,
+  type Distrust,
+  distrustOf,
+  isFact,
+  type Judged,
+  NOBODY_PROVED,
+  RequiredTrust,
+  SIGNED_TOPICS,
+  TRUST_OFF,
+  type Trust,
+} from './trust.ts';
 
 /** Which facts of nodes count: those with the signature of a node's key, or all. `warn` tells of those that would not. */
 export type FactsTrust = 'required' | 'warn' | 'off';
@@ -44,7 +54,7 @@ export interface ProcessTrust extends AsyncDisposable {
   readonly learnsFrom: 'policy-versions' | null;
 }
 
-export interface ProcessTrustSettings {
+interface ProcessTrustSettings {
   readonly choice: TrustChoice;
   readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly logger: Logger;
@@ -135,4 +145,48 @@ function warning(required: RequiredTrust, { logger, metrics, sources }: Telling)
       `it would not count if signatures were required: ${message}`,
     );
   });
+}
+
+/** Facts of nodes are judged apart from what is ordered and set: they come from many more machines. */
+export const judgingApart = (others: Trust, facts: Trust): Trust => ({
+  authenticate: (topic, record) => (isFact(topic) ? facts : others).authenticate(topic, record),
+  objectionToHeaders: (topic, headers) => (isFact(topic) ? facts : others).objectionToHeaders(topic, headers),
+  objectionTo: (topic, ...about) => (isFact(topic) ? facts : others).objectionTo(topic, ...about),
+});
+
+type Tell = (topic: TopicId, distrust: Distrust, recordKey: string | null) => void;
+
+/** Believes everybody as `TRUST_OFF` does, and tells of each message that would not count if signatures were required. */
+export class WarningTrust implements Trust {
+  readonly #required: RequiredTrust;
+  readonly #tell: Tell;
+
+  constructor(required: RequiredTrust, tell: Tell) {
+    this.#required = required;
+    this.#tell = tell;
+  }
+
+  authenticate(topic: TopicId, record: Judged): Authentication {
+    const authentication = this.#attempt(topic, record);
+    if (authentication.ok) return authentication;
+    this.#tell(topic, authentication.distrust, record.key);
+    return { ok: true, principal: NOBODY_PROVED };
+  }
+
+  objectionToHeaders(): null {
+    return null;
+  }
+
+  objectionTo(): null {
+    return null;
+  }
+
+  /** Nobody waits for keys where none are required. */
+  #attempt(topic: TopicId, record: Judged): Authentication {
+    try {
+      return this.#required.authenticate(topic, record);
+    } catch (error) {
+      return { ok: false, distrust: distrustOf('keys-unreadable', toFleetGcError(error).message) };
+    }
+  }
 }

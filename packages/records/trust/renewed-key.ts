@@ -4,9 +4,9 @@ import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import { toFleetGcError } from '../../process/errors.ts';
 import type { Metrics } from '../../process/metrics.ts';
 import type { SigningKey } from './key-pair.ts';
-import { ownKeyProblems } from './key-problems.ts';
 import type { KeySource } from './key-source.ts';
-import { objectionToSubject } from './speaks-for.ts';
+import { ownKeyProblems } from './private-key.ts';
+import { objectionToSubject } from './trust.ts';
 
 /** What a process signs with, and how it comes by the next key. */
 export interface Signing {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { FleetGcError, toFleetGcError } from '../../process/errors.ts';
 import { unreadableReason } from '../../process/options/named-file.ts';
-import { exceededYamlBound } from '../../process/options/yaml-bounds.ts';
+import { exceededYamlBound } from '../../process/options/yaml.ts';
 import { printableJson } from '../../text/printable.ts';
 import { keyIdOf } from './key-pair.ts';
 

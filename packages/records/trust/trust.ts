@@ -1,20 +1,12 @@
-import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import type { KeyId, KeyRole } from '../../../schemas/keys/key-statement.ts';
-import type { LogRecord } from '../../log/port.ts';
+import { SUBJECTS } from '../../../schemas/events/identity.ts';
+import { subjectKindOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import type { KeyId, KeyRevocation, KeyRole } from '../../../schemas/keys/key-statement.ts';
+import type { Headers, LogRecord } from '../../log/port.ts';
 import { FleetGcError } from '../../process/errors.ts';
+import { printableLine } from '../../text/printable.ts';
 import { timeText } from '../../text/time-text.ts';
-import { claimIn } from './claim.ts';
-import {
-  type Distrust,
-  type DistrustReason,
-  distrustOf,
-  notAllowed,
-  type Objection,
-  revokedObjection,
-} from './distrust.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
-import { isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
-import { objectionToSubject } from './speaks-for.ts';
+import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
 
 /** Who published a message, as far as it proves it. */
 export type Principal =
@@ -130,7 +122,7 @@ export const SIGNED_TOPICS: readonly string[] = Object.keys(TOPICS)
   .filter(needsSignature)
   .map((id) => TOPICS[id].name);
 
-export interface TrustSettings {
+interface TrustSettings {
   readonly ring: () => KeyRing;
   /** Why what the ring says may not be all, in a sentence; `null` when it is. */
   readonly problem: () => string | null;
@@ -247,3 +239,85 @@ function objectionToGeneration(
     ? 'signed it with a generation that is a day ahead'
     : null;
 }
+
+/** Whose signature a record claims to have, where it may count. */
+type Claim =
+  | { readonly signature: Signature; readonly key: CertifiedKey; readonly ring: KeyRing }
+  | { readonly distrust: Distrust };
+
+/** By the headers alone; nothing is verified yet. `ring` is asked only where there is a signature. Throws as it does. */
+function claimIn(headers: Headers, ring: () => KeyRing): Claim {
+  const claimed = claimedSignature(headers);
+  if (claimed.kind === 'none') return { distrust: distrustOf('unsigned', 'it carries no signature') };
+  if (claimed.kind === 'malformed')
+    return { distrust: distrustOf('malformed', 'its signature is malformed') };
+  const { signature } = claimed;
+  const known = ring();
+  const key = known.find(signature.keyId);
+  return key === undefined
+    ? { distrust: distrustOf('stranger', `no root vouches for its key ${signature.keyId}`) }
+    : { signature, key, ring: known };
+}
+
+/**
+ * Why a key may not speak for the subject of a record, in a few words. For whom it speaks is in the record's key; whom a
+ * policy selects is told where policies are read.
+ */
+export function objectionToSubject(
+  topic: TopicId,
+  { clusters, nodes }: Pick<CertifiedKey, 'clusters' | 'nodes'>,
+  recordKey: string | null,
+): string | null {
+  const kind = subjectKindOf(TOPICS[topic]);
+  if (clusters.length === 0 || kind === null) return null;
+  const { isKey, clusterOf } = SUBJECTS[kind];
+  const cluster = recordKey !== null && isKey(recordKey) ? clusterOf(recordKey) : null;
+  if (recordKey === null || cluster === null || !clusters.includes(cluster))
+    return `is for the clusters ${clusters.join(', ')} alone`;
+  return nodes.length === 0 || nodes.includes(recordKey.slice(cluster.length + 1))
+    ? null
+    : `is for the nodes ${nodes.join(', ')} alone`;
+}
+
+export const DISTRUST_CAUSES = ['unsigned', 'bad-signature', 'untrusted-key'] as const;
+
+/** What may be wrong, and the cause that a dead letter tells of it. `changed`: the signature is not over these bytes. */
+const CAUSE_OF = {
+  unsigned: 'unsigned',
+  malformed: 'bad-signature',
+  changed: 'bad-signature',
+  stranger: 'untrusted-key',
+  revoked: 'untrusted-key',
+  expired: 'untrusted-key',
+  'not-allowed': 'untrusted-key',
+  'keys-unreadable': 'untrusted-key',
+} as const satisfies Readonly<Record<string, (typeof DISTRUST_CAUSES)[number]>>;
+export type DistrustReason = keyof typeof CAUSE_OF;
+
+/** Why a message is not believed. The causes are those of dead letters. */
+export interface Distrust {
+  readonly cause: (typeof DISTRUST_CAUSES)[number];
+  readonly reason: DistrustReason;
+  /** A sentence for people. */
+  readonly message: string;
+}
+
+export const distrustOf = (reason: DistrustReason, message: string): Distrust => ({
+  cause: CAUSE_OF[reason],
+  reason,
+  message,
+});
+
+/** What stands against a key, to be read on after "its key …". */
+interface Objection {
+  readonly reason: DistrustReason;
+  readonly text: string;
+}
+
+const revokedObjection = ({ reason }: KeyRevocation): Objection => ({
+  reason: 'revoked',
+  text: `was revoked (${printableLine(reason)})`,
+});
+
+const notAllowed = (text: string | null): Objection | null =>
+  text === null ? null : { reason: 'not-allowed', text };

@@ -1,6 +1,6 @@
-import { annotatedEndMs } from '../../../packages/deciders/expiry-gc/rules/annotated-end.ts';
 import { dueOf } from '../../../packages/deciders/expiry-gc/rules/due.ts';
 import {
+  annotatedEndMs,
   forbiddenBecause,
   jobStateOf,
   labelsAsked,
@@ -9,6 +9,7 @@ import {
   rulesOn,
   type Share,
 } from '../../../packages/deciders/expiry-gc/rules/own-rules.ts';
+
 import type { Expiring, LabelsAsked } from '../../../packages/kube-api/expiring.ts';
 import { controllerOf, mayBeJob } from '../../../packages/kube-api/metadata.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';

@@ -1,7 +1,13 @@
-import { conclude, type PodCircumstances } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
-import { excessCount, excessOf } from '../../../packages/deciders/pod-gc/rules/excess.ts';
-import { isTerminated } from '../../../packages/deciders/pod-gc/rules/pod-state.ts';
-import { type PodSettings, podSettingsOf } from '../../../packages/deciders/pod-gc/rules/settings.ts';
+import {
+  conclude,
+  excessCount,
+  excessOf,
+  isTerminated,
+  type PodCircumstances,
+  type PodSettings,
+  podSettingsOf,
+} from '../../../packages/deciders/pod-gc/rules/conclude.ts';
+
 import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { NodeFacts, PodFacts } from '../../../packages/kube-api/pods.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';

@@ -5,10 +5,10 @@ import {
   isCollected,
 } from '../../../packages/deciders/expiry-gc/rules/due.ts';
 import { decide as decidePods } from '../../../packages/deciders/pod-gc/decide.ts';
-import { QUARANTINE_MS } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
-import { podSettingsOf } from '../../../packages/deciders/pod-gc/rules/settings.ts';
+import { podSettingsOf, QUARANTINE_MS } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
+
 import { ruleWords } from '../../../packages/deciders/rule-words.ts';
-import { clusterAnswer } from '../../../packages/decision/cluster-answer.ts';
+import { clusterAnswer } from '../../../packages/decision/cluster-handler.ts';
 import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
 import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';

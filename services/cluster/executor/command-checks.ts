@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ServerTime } from '../../../packages/kube-api/server-clock.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';
-import { yamlValueOf } from '../../../packages/process/options/yaml-value.ts';
+import { yamlValueOf } from '../../../packages/process/options/yaml.ts';
 import { shortHash } from '../../../packages/text/short-hash.ts';
 import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterCommandRefusal } from '../../../schemas/events/cluster-result.ts';

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import {
   conclude,
+  excessCount,
+  isFinal,
   type PodCircumstances,
   type PodOutcome,
+  podSettingsOf,
   QUARANTINE_MS,
 } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
-import { excessCount } from '../../../packages/deciders/pod-gc/rules/excess.ts';
-import { isFinal } from '../../../packages/deciders/pod-gc/rules/pod-state.ts';
-import { podSettingsOf } from '../../../packages/deciders/pod-gc/rules/settings.ts';
+
 import { type ObjectMetadata, readMetadata, wholeForm } from '../../../packages/kube-api/metadata.ts';
 import { type PodFacts, readPod } from '../../../packages/kube-api/pods.ts';
-import type { RemovePodAction } from '../../../schemas/events/cluster-command.ts';
-import type { PodRemovalCause } from '../../../schemas/events/pod-removal.ts';
+import type { PodRemovalCause, RemovePodAction } from '../../../schemas/events/cluster-command.ts';
+
 import type { PodCandidate, PodNode } from '../../../schemas/events/pods.ts';
 import { type Asked, clockUnbelieved, type Judgement, liveObject, type PodMark } from './judge.ts';
 import { isStop, later, refused, type Stop } from './order.ts';

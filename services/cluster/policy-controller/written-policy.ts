@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { type ObjectMetadata, readMetadata, wholeForm } from '../../../packages/kube-api/metadata.ts';
-import { type Problem, pathText } from '../../../packages/policy/file/problem.ts';
 import { readPolicyOfKubernetes } from '../../../packages/policy/file/read-policy-file.ts';
+import { type Problem, pathText } from '../../../packages/policy/file/yaml-document.ts';
 import { toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import {

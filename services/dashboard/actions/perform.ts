@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
-import { endPauses } from '../../../packages/policy/end-pauses.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
-import { pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
+import { endPauses, pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
+
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { readPoliciesBy, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
@@ -13,8 +13,8 @@ import { goesBack, readLettersNamed } from '../../../packages/read-model/letters
 import { selectsNobodyText } from '../../../packages/read-model/policy-doubts.ts';
 import { compareChosen, redrive } from '../../../packages/read-model/redrive.ts';
 import type { Doing } from '../../../packages/records/doing.ts';
-import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
-import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../../../packages/records/parse/parse-record.ts';
+
 import type { Principal } from '../../../packages/records/trust/trust.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';

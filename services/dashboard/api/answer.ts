@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { pathText } from '../../../packages/policy/file/problem.ts';
+import { pathText } from '../../../packages/policy/file/yaml-document.ts';
 import { counted } from '../../../packages/text/counted.ts';
 
 /** What a request is answered with. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { WorkerSource } from '../../../packages/audit/events/open-source.ts';
-import type { Problem } from '../../../packages/policy/file/problem.ts';
 import { readAnyPolicyFiles, type WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
+import type { Problem } from '../../../packages/policy/file/yaml-document.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { DAY_MS, HOUR_MS } from '../../../packages/process/durations.ts';

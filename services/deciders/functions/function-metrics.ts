@@ -1,7 +1,7 @@
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import type { AnyDeciderName } from '../../../schemas/events/deciders.ts';
-import { STATUSES, type Status } from './http/statuses.ts';
+import { STATUSES, type Status } from './http/problem.ts';
 
 const OUTCOMES = ['processed', ...DeadLetterCause.options] as const;
 type Outcome = (typeof OUTCOMES)[number];

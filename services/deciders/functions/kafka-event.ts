@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
 import type { LogRecord } from '../../../packages/log/port.ts';
-import { firstWrong } from '../../../packages/records/parse/schema-issues.ts';
+import { firstWrong } from '../../../packages/records/parse/parse-record.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 /** Of a record with more none is read, as where the log itself is read: it is no event then, and nothing waits for it. */

@@ -1,18 +1,24 @@
 import type { Logger } from 'pino';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
 import type { Check } from '../../../packages/process/http.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { Sources } from '../../../packages/process/system-sources.ts';
+import { act } from '../../../packages/records/act.ts';
+import type { FailedMessage } from '../../../packages/records/dead-letters/dead-letters.ts';
+import { decide, type Handled, type Handling } from '../../../packages/records/decide.ts';
+import { readAlone } from '../../../packages/records/look-ahead.ts';
+import { parseBelieved } from '../../../packages/records/parse/parse-believed.ts';
+import { topicIdOf } from '../../../packages/records/parse/parse-record.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import type { TrustChoice } from '../../../packages/records/trust/process-trust.ts';
 import { RenewedKey } from '../../../packages/records/trust/renewed-key.ts';
 import { signerOf, UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { TRUST_OFF, type Trust } from '../../../packages/records/trust/trust.ts';
-import { endChain } from '../../../packages/service/decision-writing.ts';
+import { type DecisionWriting, endChain } from '../../../packages/service/decision-writing.ts';
 import { beliefOf } from '../../../packages/service/service-process.ts';
 import type { DecisionFunction, SharedDeps } from './decision-function.ts';
-import { FunctionEngine } from './engine.ts';
 import { type FunctionCounts, functionCounts } from './function-metrics.ts';
 import { DocumentPolicies } from './policies/document-policies.ts';
 import type { DocumentSource } from './policies/document-source.ts';
@@ -155,4 +161,51 @@ function ownTrust(
       ? UNSIGNED
       : signerOf({ fleet: roots.fleet, role: signing.role, key: () => signingKey.key() });
   return { trust: documents.trust, signer, ...beliefOf({ keys, signer, signingKey }, choice, sources) };
+}
+
+interface EngineSettings {
+  readonly writing: DecisionWriting;
+  /** Whose messages count. */
+  readonly trust: Trust;
+  readonly counts: FunctionCounts;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonicNow: () => number;
+}
+
+/**
+ * Decides on events, each by itself: parsed, believed and decided on by the functions of the consumer of the event log, so that the same
+ * bytes give the same bytes. Nothing is passed over for what is newer, since nobody knows here what else there is.
+ */
+class FunctionEngine {
+  readonly #settings: EngineSettings;
+  readonly #handling: Handling;
+  readonly #read: ReturnType<typeof readAlone>;
+  readonly #yieldToEventLoop: () => Promise<void>;
+
+  constructor(settings: EngineSettings) {
+    const { handlers, onOutputs, decisions } = settings.writing;
+    this.#settings = settings;
+    this.#handling = { handlers, onOutputs, publisher: decisions };
+    this.#read = readAlone(parseBelieved(settings.trust));
+    this.#yieldToEventLoop = createPeriodicYield(settings.monotonicNow);
+  }
+
+  /** Whether it can be believed by all that stands beside it. Throws as `decideOn`. */
+  mayBeBelieved({ topic, headers }: LogRecord): boolean {
+    return this.#settings.trust.objectionToHeaders(topicIdOf(topic), headers) === null;
+  }
+
+  /** Throws a `FleetGcError` with `retry` for what will pass, such as policies that cannot be read. */
+  async decideOn(record: LogRecord): Promise<Handled> {
+    this.#settings.writing.gate?.require();
+    const handled = await decide(topicIdOf(record.topic), this.#read(record), this.#handling);
+    this.#settings.counts.done(handled.failure?.cause ?? 'processed');
+    await this.#yieldToEventLoop();
+    return handled;
+  }
+
+  /** Brings what follows to the event log, record before command. Returns what the log can never take. Throws as `EventLog.publish`. */
+  publish(handled: readonly Handled[]): Promise<readonly FailedMessage[]> {
+    return act(handled, this.#settings.writing.decisions);
+  }
 }

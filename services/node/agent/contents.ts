@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import {
   type LayerTable,
+  pulledImages,
   readImageLayers,
   type SnapshotSizes,
 } from '../../../packages/cri/containerd/image-layers.ts';
-import type { ListedNames } from '../../../packages/cri/containerd/image-targets.ts';
-import { readImageContent } from '../../../packages/cri/containerd/layer-store.ts';
-import { pulledImages } from '../../../packages/cri/containerd/pulled-images.ts';
+import { type ListedNames, readImageContent } from '../../../packages/cri/containerd/layer-store.ts';
+
 import type { ContainerdReader } from '../../../packages/cri/containerd/reader.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';

@@ -26,7 +26,7 @@ import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
-import { whyTooLarge, whyUnread } from '../../../packages/records/parse/why-unread.ts';
+import { whyTooLarge, whyUnread } from '../../../packages/records/readable-facts.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';

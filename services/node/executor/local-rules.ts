@@ -9,7 +9,7 @@ import type { StateDirectory } from '../../../packages/machine/state-directory.t
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';
-import { yamlValueOf } from '../../../packages/process/options/yaml-value.ts';
+import { yamlValueOf } from '../../../packages/process/options/yaml.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { ImageGlobs } from '../../../schemas/policy/glob.ts';
 

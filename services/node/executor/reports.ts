@@ -1,16 +1,18 @@
 import { reportedBytes } from '../../../packages/decision/conclusion.ts';
-import { identityOf } from '../../../packages/decision/decision-record.ts';
 import { freedSpace } from '../../../packages/decision/freed-space.ts';
 import type { Output } from '../../../packages/decision/handler.ts';
-import { nextReclaim, reclaimContinues } from '../../../packages/decision/next-reclaim.ts';
+import { identityOf } from '../../../packages/decision/record.ts';
 import {
   commandResultId,
+  nextReclaim,
   objectResultId,
   passFailedId,
+  reclaimContinues,
   rejectedResultId,
   removalIntentId,
   unrelievedId,
 } from '../../../packages/decision/result-ids.ts';
+
 import type { Command, Holder, ImageRemoval } from '../../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import { isForced, type Reclaim } from '../../../schemas/events/reclaim.ts';

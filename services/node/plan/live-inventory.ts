@@ -4,7 +4,7 @@ import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import { isImportingSocket } from '../../../packages/cri/socket-path.ts';
 import type { Note } from '../../../packages/decision/conclusion.ts';
-import { importsLikePulls } from '../../../packages/decision/importing-runtimes.ts';
+import { importsLikePulls } from '../../../packages/decision/inventory-checks.ts';
 import { IMPORTS_NOTE } from '../../../packages/plan/plan.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';

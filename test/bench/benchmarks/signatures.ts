@@ -1,7 +1,7 @@
 import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
 import { type Input, nodeOutput, type Outputs } from '../../../packages/decision/handler.ts';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
-import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { decide } from '../../../packages/records/decide.ts';
 import { parseBelieved } from '../../../packages/records/parse/parse-believed.ts';
 import { parseRecord } from '../../../packages/records/parse/parse-record.ts';

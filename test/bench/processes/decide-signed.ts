@@ -9,13 +9,13 @@ import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { distrustOf } from '../../../packages/records/trust/distrust.ts';
-import { readKeyFile } from '../../../packages/records/trust/key-file.ts';
+import { readKeyFile } from '../../../packages/records/trust/private-key.ts';
 import { startTrust } from '../../../packages/records/trust/process-trust.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
 import { claimedSignature, isSignedBy } from '../../../packages/records/trust/signature.ts';
-import type { Trust } from '../../../packages/records/trust/trust.ts';
+import { distrustOf, type Trust } from '../../../packages/records/trust/trust.ts';
+
 import { logContext } from '../context.ts';
 import type { ScriptArguments } from './arguments.ts';
 

@@ -1,15 +1,15 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { newTrace } from '../../../packages/process/trace.ts';
-import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
 import { toRecord } from '../../../packages/records/publisher.ts';
-import { writeKeyFile } from '../../../packages/records/trust/key-file.ts';
 import { createKeyPair, readSigningKey, type SigningKey } from '../../../packages/records/trust/key-pair.ts';
+import { writeKeyFile } from '../../../packages/records/trust/private-key.ts';
 import { trustRootsText } from '../../../packages/records/trust/roots-file.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
-import { signedRecordText } from '../../../packages/records/trust/signed-record.ts';
-import { certificate, revocation } from '../../../packages/records/trust/statement.ts';
+import { certificate, revocation, signedRecordText } from '../../../packages/records/trust/statement.ts';
+
 import type { KeyStatement } from '../../../schemas/keys/key-statement.ts';
 import type { UntilDone } from './until-done.ts';
 import type { KeyPaths } from './verb.ts';

@@ -142,7 +142,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'newest-dead-container-goes',
     edits: [
       {
-        file: 'packages/deciders/container-gc/rules/limits.ts',
+        file: 'packages/deciders/container-gc/rules/dead-containers.ts',
         old: 'keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer)',
         now: 'keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer - 1)',
       },
@@ -227,12 +227,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'elsewhere-counts-as-gone',
     edits: [
       {
-        file: 'packages/deciders/graph-gc/rules/owners.ts',
+        file: 'packages/deciders/graph-gc/rules/conclude.ts',
         old: "...(isFleetgc ? [] : (['elsewhere'] as const))",
         now: "'elsewhere'",
       },
       {
-        file: 'packages/deciders/graph-gc/rules/owners.ts',
+        file: 'packages/deciders/graph-gc/rules/conclude.ts',
         old: "of('held', ...(isFleetgc ? (['elsewhere'] as const) : []))",
         now: "of('held')",
       },

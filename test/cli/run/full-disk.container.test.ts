@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
-import { lockState } from '../../../packages/machine/state-lock.ts';
+import { lockState, openStateDirectory } from '../../../packages/machine/state-directory.ts';
+
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { smallDisk } from '../../support/small-disk.ts';
 import { waitUntil } from '../../support/wait-until.ts';

@@ -1,5 +1,5 @@
 import { runCli } from '../../../cli/run-cli.ts';
-import { endProcess } from '../../../packages/process/process-control.ts';
+import { endProcess } from '../../../packages/process/run.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
 import { UNSIGNED_FLEET } from '../../support/program.ts';
 

@@ -1,7 +1,7 @@
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
 import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
-import { readKeyFile } from '../../../packages/records/trust/key-file.ts';
+import { readKeyFile } from '../../../packages/records/trust/private-key.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
 import {
   type Command,

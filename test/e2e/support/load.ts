@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
 import { pause } from '../../../packages/process/backoff.ts';
-import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { createPublisher } from '../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
-import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
-import { parseValue } from '../../../packages/records/parse/parse-record.ts';
+import { parseValue, topicIdOf } from '../../../packages/records/parse/parse-record.ts';
+
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { memoizedParse } from '../memoized-parse.ts';
 

@@ -80,7 +80,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'cri',
     edits: [
       {
-        file: 'packages/cri/from-messages.ts',
+        file: 'packages/cri/client.ts',
         old: '  } catch {\n    return null;',
         now: '  } catch (error) {\n    throw error;',
       },
@@ -102,7 +102,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'diskStats',
     edits: [
       {
-        file: 'packages/records/trust/speaks-for.ts',
+        file: 'packages/records/trust/trust.ts',
         old: 'nodes.length === 0 || nodes.includes(',
         now: 'nodes.length >= 0 || nodes.includes(',
       },
@@ -124,7 +124,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'inventory',
     edits: [
       {
-        file: 'packages/records/trust/warning-trust.ts',
+        file: 'packages/records/trust/process-trust.ts',
         old: 'if (authentication.ok) return authentication;\n    this.#tell(',
         now: "if (authentication.ok) return authentication;\n    if (authentication.distrust.cause !== 'unsigned') this.#tell(",
       },
@@ -146,7 +146,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'policyVersions',
     edits: [
       {
-        file: 'packages/records/trust/proved-generation.ts',
+        file: 'packages/records/trust/generation.ts',
         old: 'publicKey !== undefined && isSignedBy(publicKey, ring.fleet, record, signature) ?',
         now: 'publicKey !== undefined ?',
       },

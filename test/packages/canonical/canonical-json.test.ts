@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalJson } from '../../../packages/canonical/ids.ts';
-import { inKeyOrder } from '../../../packages/canonical/key-order.ts';
+import { canonicalJson, inKeyOrder } from '../../../packages/canonical/ids.ts';
+
 import { runs } from '../../support/property-runs.ts';
 
 /** As `unit: 'binary'` gives it, without the table of a million characters that is made for it. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verboseImageOfSandbox } from '../../../packages/cri/from-messages.ts';
+import { verboseImageOfSandbox } from '../../../packages/cri/client.ts';
 import type { ListedContainer, ListedImage } from '../../../packages/cri/listing-types.ts';
 import { type ImageUsage, imageUsage } from '../../../packages/cri/usage.ts';
 import { unpullableBecause } from '../../../schemas/policy/image-pattern.ts';

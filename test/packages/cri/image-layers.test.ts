@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { contentOwners } from '../../../packages/cri/containerd/content-owners.ts';
 import { layersHeld } from '../../../packages/cri/containerd/image-layers.ts';
 import type { LayerStore } from '../../../packages/cri/containerd/layer-store.ts';
+import { contentOwners } from '../../../packages/cri/containerd/other-uses.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 
 /** Blobs by name, with the names of blobs and snapshots that they keep. */

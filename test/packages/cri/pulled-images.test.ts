@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { pulledImages } from '../../../packages/cri/containerd/image-layers.ts';
 import { readImageContent } from '../../../packages/cri/containerd/layer-store.ts';
-import { pulledImages } from '../../../packages/cri/containerd/pulled-images.ts';
 import type { StoredBlob } from '../../../packages/cri/containerd/reader.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
 import { runs } from '../../support/property-runs.ts';

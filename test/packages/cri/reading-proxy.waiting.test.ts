@@ -10,8 +10,12 @@ import * as containerd from '../../../packages/cri/containerd/methods.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import { readListing } from '../../../packages/cri/listing.ts';
 import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from '../../../packages/cri/methods.ts';
-import { READING_PATHS } from '../../../packages/cri/proxy/reading-paths.ts';
-import { type ReadingProxySettings, serveReadingProxy } from '../../../packages/cri/proxy/reading-proxy.ts';
+import {
+  READING_PATHS,
+  type ReadingProxySettings,
+  serveReadingProxy,
+} from '../../../packages/cri/proxy/reading-proxy.ts';
+
 import { rawGrpcServer, silentServer } from '../../support/runtime/unix-socket-server.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -5,7 +5,7 @@ import {
   type ClusterDeciding,
   clusterCommand,
   clusterDecisionOutputs,
-} from '../../../packages/decision/cluster-record.ts';
+} from '../../../packages/decision/record.ts';
 import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { CLUSTER, clusterItem, clusterPolicyRecord } from '../../fixtures/cluster.ts';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import type { Conclusion } from '../../../packages/decision/conclusion.ts';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
 import {
   type Deciding,
   decisionOutputs,
   observeOrder,
   pressureUnrelieved,
-} from '../../../packages/decision/decision-record.ts';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
+} from '../../../packages/decision/record.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { input } from '../../fixtures/input.ts';
 import { inventory } from '../../fixtures/inventory.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { decisionId } from '../../../packages/decision/common-record.ts';
+import { policySetRecord } from '../../../packages/decision/policy-set.ts';
 import {
   commandHeader,
   type Deciding,
+  decisionId,
   endingId,
   observeOrder,
-} from '../../../packages/decision/decision-record.ts';
-import { policySetRecord } from '../../../packages/decision/policy-set.ts';
+} from '../../../packages/decision/record.ts';
 import {
   commandResultId,
   continuesId,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalJson, contentHash } from '../../../packages/canonical/ids.ts';
-import { writtenRecord } from '../../../packages/decision/common-record.ts';
+import { writtenRecord } from '../../../packages/decision/record.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
 import { outputHash } from '../../support/output-hash.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
-import { type OvertakenInput, overtakenHandler } from '../../../packages/decision/overtaken-record.ts';
+import { type OvertakenInput, overtakenHandler } from '../../../packages/decision/overtaking.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { inventory, NODE } from '../../fixtures/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';

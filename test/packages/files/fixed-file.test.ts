@@ -13,8 +13,16 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createFixedFile, openFixedFile, openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
-import { encodeCopy, newestCopy, roomIn, slotBytesFor } from '../../../packages/files/fixed-file-format.ts';
+import {
+  createFixedFile,
+  encodeCopy,
+  newestCopy,
+  openFixedFile,
+  openReadOnlyFile,
+  roomIn,
+  slotBytesFor,
+} from '../../../packages/files/fixed-file.ts';
+
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const newPath = (): string => join(temporaryDirectory(), 'state');

@@ -15,12 +15,12 @@ const HARMLESS =
 /** Reads what an operator, the system or the release itself put there: a link there is theirs, and the content is bounded and checked. */
 const READING = new Map<string, string>([
   ['packages/process/options/named-file.ts', 'files that options name'],
-  ['packages/process/options/private-file.ts', 'keys that options name'],
-  ['packages/cri/kubelet/kubelet-connection.ts', 'a mounted token'],
+  ['packages/process/options/named-file.ts', 'keys that options name'],
+  ['packages/cri/kubelet/kubelet-pods.ts', 'a mounted token'],
   ['packages/machine/clock.ts', '/proc'],
   ['packages/machine/machine-id.ts', '/etc/machine-id'],
-  ['packages/log/kafka/client/secrets.ts', 'a file that an option names'],
-  ['packages/log/kafka/client/tokens.ts', 'a mounted token'],
+  ['packages/log/kafka/client/options.ts', 'a file that an option names'],
+  ['packages/log/kafka/client/options.ts', 'a mounted token'],
   ['packages/records/trust/roots-file.ts', 'a file that an option names'],
   ['packages/kube-api/kubeconfig.ts', 'a file that an option names'],
   ['packages/kube-api/access.ts', 'a mounted token'],
@@ -33,7 +33,7 @@ const READING = new Map<string, string>([
   ['services/node/executor/local-rules.ts', 'node.yaml'],
   ['services/node/executor/pod-logs.ts', 'directories by their descriptors'],
   ['services/cluster/executor/command-checks.ts', 'the mounted cluster.yaml'],
-  ['services/deciders/functions/policies/file-source.ts', 'the mounted document of policies'],
+  ['services/deciders/functions/policies/document-source.ts', 'the mounted document of policies'],
   ['services/dashboard/api/page-files.ts', 'of the release'],
 ]);
 const READS = /^(readFile(Sync)?|read(Sync)?|createReadStream|open(Sync)?|close(Sync)?|fstat(Sync)?)$/;
@@ -42,7 +42,7 @@ const READS = /^(readFile(Sync)?|read(Sync)?|createReadStream|open(Sync)?|close(
 const WRITING = new Map<string, RegExp>([
   // A descriptor that packages/files opened.
   ['packages/records/dead-letters/crash-marks.ts', /^ftruncateSync$/],
-  ['packages/log/embedded/full-disk.ts', /^fsyncSync$/],
+  ['packages/log/embedded/file.ts', /^fsyncSync$/],
   // Puts what is written whole in its place, in the same directory.
   ['packages/archive/directory-store.ts', /^renameSync$/],
   // A socket, in a directory that root alone may write to.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { SpareSpace } from '../../../packages/log/embedded/full-disk.ts';
+import { SpareSpace } from '../../../packages/log/embedded/file.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const MEBIBYTE = 1024 * 1024;

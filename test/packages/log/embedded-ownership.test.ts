@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { Ownership, startPositions, writtenPositions } from '../../../packages/log/embedded/group-member.ts';
 import { openLogFile } from '../../../packages/log/embedded/opened-log.ts';
-import { Ownership } from '../../../packages/log/embedded/ownership.ts';
-import { startPositions, writtenPositions } from '../../../packages/log/embedded/positions.ts';
+
 import { trackProblems } from '../../../packages/log/problems.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { leftAt } from '../../support/left-at-signal.ts';

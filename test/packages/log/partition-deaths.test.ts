@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PartitionDeaths } from '../../../packages/log/partition-deaths.ts';
+import { PartitionDeaths } from '../../../packages/log/subscription.ts';
 
 /** A stay with a partition, and what it committed beside its place. */
 function stay(deaths: number) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lockHolders, pidsOf } from '../../../packages/machine/lock-holders.ts';
-import { lockState } from '../../../packages/machine/state-lock.ts';
+import { lockState } from '../../../packages/machine/state-directory.ts';
 
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { lockState, type StateRole } from '../../../packages/machine/state-lock.ts';
+import { lockState, type StateRole } from '../../../packages/machine/state-directory.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 let directory: string;
@@ -77,7 +77,7 @@ test('a directory in which nothing can be locked says so', () => {
   );
 });
 
-const MODULE = JSON.stringify(new URL('../../../packages/machine/state-lock.ts', import.meta.url).href);
+const MODULE = JSON.stringify(new URL('../../../packages/machine/state-directory.ts', import.meta.url).href);
 const HOLDER = `
   const { lockState } = await import(${MODULE});
   globalThis.held = lockState(process.env.DIRECTORY, ['executor']);

@@ -4,7 +4,7 @@ import { decide as decideContainers } from '../../../packages/deciders/container
 import { planPass } from '../../../packages/deciders/container-gc/rules/plan.ts';
 import { decide as decideImages } from '../../../packages/deciders/image-gc/decide.ts';
 import { decide as decidePressure } from '../../../packages/deciders/pressure/decide.ts';
-import { assumedMet } from '../../../packages/deciders/pressure/rules/assumed-met.ts';
+import { assumedMet } from '../../../packages/deciders/pressure/rules/eviction.ts';
 import { missed } from '../../../packages/decision/thresholds/wanted-reclaim.ts';
 import { afterContainers } from '../../../packages/plan/pass.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { problemText } from '../../../packages/policy/file/problem.ts';
 import {
   readAnyPolicyFiles,
   readClusterPolicyFiles,
   readPolicyFiles,
 } from '../../../packages/policy/file/read-policy-file.ts';
-import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
+import { writtenClusterYaml } from '../../../packages/policy/file/written-form.ts';
+import { problemText } from '../../../packages/policy/file/yaml-document.ts';
 import { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';

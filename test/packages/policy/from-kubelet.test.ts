@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { yamlOfPolicy } from '../../../packages/policy/file/policy-yaml.ts';
-import { problemText } from '../../../packages/policy/file/problem.ts';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
-import { type PolicyChoices, policyFromKubelet } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
-import { reportOf } from '../../../packages/policy/from-kubelet/from-kubelet-report.ts';
-import { readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
+import { problemText, yamlOfPolicy } from '../../../packages/policy/file/yaml-document.ts';
+import {
+  type PolicyChoices,
+  policyFromKubelet,
+  readKubeletFile,
+  reportOf,
+} from '../../../packages/policy/from-kubelet/from-kubelet.ts';
+
 import type { Policy } from '../../../schemas/policy/policy.ts';
 
 const CHOICES: PolicyChoices = { name: 'kubelet', mode: 'dry-run', profile: 'kubelet' };

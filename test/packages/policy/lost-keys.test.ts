@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lossProblem } from '../../../packages/policy/lost-keys.ts';
+import { lossProblem } from '../../../packages/policy/policy-knowledge.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { problemText } from '../../../packages/policy/file/problem.ts';
 import { readAnyPolicyFiles, readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
+import { problemText } from '../../../packages/policy/file/yaml-document.ts';
 
 /** Every problem or note of a file named `p.yaml`, as a user reads it. */
 function problemsOf(text: string): readonly string[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LogRecord } from '../../../packages/log/port.ts';
 import { createPolicyReading } from '../../../packages/policy/policy-reading.ts';
-import { highestGenerations } from '../../../packages/policy/version-records.ts';
+import { highestGenerations } from '../../../packages/policy/seen-versions.ts';
 import { writeStates } from '../../../packages/policy/write-policies.ts';
 import { toRecord } from '../../../packages/records/publisher.ts';
 import { KeyRing } from '../../../packages/records/trust/key-ring.ts';

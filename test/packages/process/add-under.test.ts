@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addUnder } from '../../../packages/process/add-under.ts';
+import { addUnder } from '../../../packages/process/collections.ts';
 
 test('each item stands in the list of its key, which is not made anew', () => {
   const lists = new Map<string, number[]>();

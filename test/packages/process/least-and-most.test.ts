@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { leastOf, mostOf } from '../../../packages/process/least-and-most.ts';
+import { leastOf, mostOf } from '../../../packages/process/collections.ts';
 
 test('the least and the most of more numbers than a call takes arguments', () => {
   const numbers = Array.from({ length: 600_000 }, (_, index) => index);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HeldCount } from '../../../packages/service/held-count.ts';
+import { HeldCount } from '../../../packages/service/decision-writing.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { clusterDecision } from '../../fixtures/cluster.ts';
 import { candidate, ownership } from '../../fixtures/ownership.ts';

@@ -5,13 +5,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pino from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { newTrace, nextHop, parseTraceparent } from '../../../packages/process/trace.ts';
-import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
 import type { Span } from '../../../packages/process/tracer.ts';
-import { MAX_WAITING } from '../../../packages/tracing/counted-queue.ts';
 import { openTracer } from '../../../packages/tracing/open-tracer.ts';
+import {
+  MAX_WAITING,
+  MOST_REMOTE_AT_ONCE,
+  MOST_REMOTE_PER_SECOND,
+} from '../../../packages/tracing/otlp-tracer.ts';
 import type { Sampling } from '../../../packages/tracing/port.ts';
-import { MOST_REMOTE_AT_ONCE, MOST_REMOTE_PER_SECOND } from '../../../packages/tracing/remote-share.ts';
+
 import { waitUntil } from '../../support/wait-until.ts';
 
 const EXPORTED_MS = 20_000;

@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { eventTypesOf } from '../../../schemas/asyncapi/document.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { TOPIC_IDS } from '../../../schemas/exchange/exchange.ts';
+import { TOPIC_IDS } from '../../../schemas/exchange/topics.ts';
 import { FILES_OF_THE_LOG, generateJsonSchemas, schemaFileOf } from '../../../schemas/generate.ts';
 import { runs } from '../../support/property-runs.ts';
 import { incompatibilities, isStrict, type JsonSchema } from './incompatibilities.ts';

@@ -5,7 +5,7 @@ import { claimsOf } from '../../../schemas/events/claims.ts';
 import { eventType } from '../../../schemas/events/envelope.ts';
 import type { ArchiveHead } from '../../../schemas/events/head.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { TOPIC_IDS } from '../../../schemas/exchange/exchange.ts';
+import { TOPIC_IDS } from '../../../schemas/exchange/topics.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { clusterCommandIntent, clusterPolicyRecord, clusterRemoved } from '../../fixtures/cluster.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';

@@ -9,7 +9,7 @@ import { partitionOf } from '../../../packages/log/partition.ts';
 import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { groupOf } from '../../../packages/read-model/status.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';

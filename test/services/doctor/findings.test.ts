@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { rightsOf } from '../../../packages/log/access/access-rules.ts';
-import type { TopicRights } from '../../../packages/log/kafka/protocol/topic-rights.ts';
+import type { TopicRights } from '../../../packages/log/access/own-rights.ts';
 import type { TopicDifference } from '../../../packages/log/port.ts';
-import { readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
-import type { ErrorCode } from '../../../packages/process/error-codes.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
+import { readKubeletFile } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
+import { type ErrorCode, FleetGcError } from '../../../packages/process/errors.ts';
+
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Selection } from '../../../schemas/policy/policy-selection.ts';
 import type { Finding, Looked } from '../../../services/doctor/checks.ts';

@@ -1,5 +1,5 @@
 import { removedBecause } from '../../../../packages/decision/rule-text.ts';
-import { leastOf, mostOf } from '../../../../packages/process/least-and-most.ts';
+import { leastOf, mostOf } from '../../../../packages/process/collections.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';

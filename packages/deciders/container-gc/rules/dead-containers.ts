@@ -1,12 +1,21 @@
+import type { Verdict } from '../../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
-import type { Kept } from '../../../decision/conclusion.ts';
+import type { Facts, Kept } from '../../../decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../decision/inventory-checks.ts';
-import type { KeptRule } from '../../../decision/rule-text.ts';
-import type { Listed } from './admission.ts';
-import { type Age, type AgeClock, ageClock, agedNs, ageOf, NS_PER_MS, oldestFirst } from './age.ts';
-import { keptByNamespace } from './namespaces.ts';
-import { removablePods } from './pods.ts';
+import type { OwnRule } from '../../../decision/own-rules.ts';
+import type { KeptRule, RemovedRule } from '../../../decision/rule-text.ts';
+import {
+  type Age,
+  type AgeClock,
+  type Aged,
+  ageClock,
+  agedNs,
+  ageOf,
+  NS_PER_MS,
+  oldestFirst,
+} from './age.ts';
+import { keptByNamespace, removablePods } from './pods.ts';
 
 /** A dead container that is ours, with what the rules compare of it. */
 export interface DeadContainer extends Listed {
@@ -54,7 +63,7 @@ function placed(dead: readonly Unplaced[]): DeadContainer[] {
 }
 
 /** As `oldestFirst`. */
-export const byPlace = (a: DeadContainer, b: DeadContainer): number => a.place - b.place;
+const byPlace = (a: DeadContainer, b: DeadContainer): number => a.place - b.place;
 
 const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };
 
@@ -163,3 +172,181 @@ const isTrusted = (path: string): boolean =>
 
 /** Nothing is taken apart, since a path may be long. */
 const LEADS_UP = /(?:^|\/)\.\.(?:\/|$)/;
+
+/** A container or sandbox by its position in the inventory's list. */
+export interface Listed extends Aged {
+  readonly position: number;
+}
+
+/** An object that is to go by a rule, before backoff and the size of a command are asked. */
+export interface Selected<Item extends Listed> {
+  readonly item: Item;
+  readonly rule: RemovedRule;
+  readonly facts: Facts;
+}
+
+/** How many more objects the command takes, and the rule by which the others wait. */
+export interface Room {
+  readonly objects: number;
+  readonly waitBy: OwnRule;
+}
+
+export interface Admission<Item extends Listed> {
+  readonly kind: Verdict['kind'];
+  /** In the order in which they go. */
+  readonly planned: readonly Selected<Item>[];
+  /** Of all that were selected, by position. */
+  readonly verdicts: ReadonlyMap<number, Verdict>;
+}
+
+/**
+ * Takes what was selected into the command, as far as there is room. What is withheld counts as done for its limits,
+ * so that it costs no other object its place (G14).
+ */
+export function admit<Item extends Listed>(
+  kind: Verdict['kind'],
+  selected: readonly Selected<Item>[],
+  room: Room,
+  withhold: (item: Item) => Kept | undefined,
+): Admission<Item> {
+  const planned: Selected<Item>[] = [];
+  const verdicts = new Map<number, Verdict>();
+  for (const candidate of selected) {
+    const { item, rule, facts } = candidate;
+    const isFull = planned.length >= room.objects;
+    const kept = withhold(item) ?? (isFull ? { rule: room.waitBy, facts: {} } : undefined);
+    if (!kept) planned.push(candidate);
+    verdicts.set(item.position, {
+      kind,
+      position: item.position,
+      ...(kept
+        ? { action: 'keep', rule: kept.rule, facts: { ...kept.facts, selectedBy: rule } }
+        : { action: 'remove', rule, facts }),
+    });
+  }
+  return { kind, planned, verdicts };
+}
+
+/** The dead containers of one unit, oldest first. */
+type Unit = readonly DeadContainer[];
+
+/** What one step leaves over, and what it takes. */
+interface Step {
+  readonly units: readonly Unit[];
+  readonly selected: readonly Selected<DeadContainer>[];
+}
+
+/**
+ * One pass over the evictable containers (G6 to G9, M27). Each step goes oldest first, across units too, whose order the
+ * kubelet leaves open.
+ */
+export function selectBeyondLimits(
+  evictable: readonly DeadContainer[],
+  removable: ReadonlySet<string>,
+  policy: Policy,
+): Selected<DeadContainer>[] {
+  const units = [...Map.groupBy(evictable, ({ unit }) => unit).values()].map((members) =>
+    members.toSorted(byPlace),
+  );
+  const ofGonePods = dropUnits(units, removable);
+  const young = dropOlder(ofGonePods.units, policy.maximumDeadContainerAgeMs);
+  const perUnit = keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer);
+  const shared = shareOut(perUnit.units, policy.maximumDeadContainers);
+  const total = keepNewestOfNode(shared.units, policy.maximumDeadContainers);
+  return [ofGonePods, young, perUnit, shared, total].flatMap((step) =>
+    step.selected.toSorted((a, b) => byPlace(a.item, b.item)),
+  );
+}
+
+/** G6. Units of removed pods are dropped, so they take no share in G8. */
+function dropUnits(units: readonly Unit[], removable: ReadonlySet<string>): Step {
+  const isRemovable = ([first]: Unit) => first !== undefined && removable.has(first.podUid);
+  return {
+    units: units.filter((unit) => !isRemovable(unit)),
+    selected: units.filter(isRemovable).flatMap((unit) => select(unit, 'G6', { podIsRemovable: true })),
+  };
+}
+
+/** M27. What ended longer ago than this; what does not say when it ended is not among it. */
+function dropOlder(units: readonly Unit[], maximumAgeMs: number | null): Step {
+  if (maximumAgeMs === null) return { units, selected: [] };
+  const isOlder = ({ endedAgoNs }: DeadContainer) =>
+    endedAgoNs !== null && endedAgoNs > BigInt(maximumAgeMs) * NS_PER_MS;
+  return {
+    units: units.map((unit) => unit.filter((member) => !isOlder(member))),
+    selected: units.flatMap((unit) => select(unit.filter(isOlder), 'M27', { maximumAgeMs })),
+  };
+}
+
+/** G7. Units that it empties still count as units in G8 (G11). */
+function keepNewestOfUnit(units: readonly Unit[], limit: number): Step {
+  return limit < 0 ? { units, selected: [] } : keepNewest(units, limit, 'G7');
+}
+
+/** G8, with a share that is not topped up (G10). */
+function shareOut(units: readonly Unit[], limit: number): Step {
+  if (limit < 0 || count(units) <= limit) return { units, selected: [] };
+  return keepNewest(units, Math.max(1, Math.floor(limit / units.length)), 'G8');
+}
+
+/** G9. With a limit of 0 it takes every evictable container (G12). */
+function keepNewestOfNode(units: readonly Unit[], limit: number): Step {
+  const left = count(units);
+  if (limit < 0 || left <= limit) return { units, selected: [] };
+  const oldest = units
+    .flat()
+    .toSorted(byPlace)
+    .slice(0, left - limit);
+  return { units, selected: select(oldest, 'G9', { limit, left }) };
+}
+
+const keepNewest = (units: readonly Unit[], limit: number, rule: RemovedRule): Step => ({
+  units: units.map((unit) => unit.slice(excess(unit, limit))),
+  selected: units.flatMap((unit) => select(unit.slice(0, excess(unit, limit)), rule, { limit })),
+});
+
+const excess = (unit: Unit, limit: number): number => Math.max(0, unit.length - limit);
+
+const count = (units: readonly Unit[]): number => units.reduce((sum, { length }) => sum + length, 0);
+
+const select = (
+  containers: readonly DeadContainer[],
+  rule: RemovedRule,
+  facts: Facts,
+): Selected<DeadContainer>[] => containers.map((item) => ({ item, rule, facts }));
+
+/**
+ * What goes right after containers died, without asking for their age: exited containers of the same pod and name
+ * beyond the newest `max(limit, 1)`, or all exited ones of a pod that is gone (G23). Newest of them first (G24).
+ * A negative limit means none here as it does in a pass, so that who asks for no limit is not surprised by a removal;
+ * the kubelet keeps one, and so does profile `kubelet`.
+ */
+export function selectAfterDeath(
+  { trigger, diedContainerIds }: CompleteInventory,
+  dead: readonly DeadContainer[],
+  removable: ReadonlySet<string>,
+  policy: Policy,
+): Selected<DeadContainer>[] {
+  if (trigger !== 'container-died') return [];
+  const died = new Set(diedContainerIds);
+  const trace = dead.filter(({ id, podUid }) => died.has(id) && podUid !== '');
+  const units = new Set(trace.map(({ unit }) => unit));
+  const goneUids = new Set(trace.map(({ podUid }) => podUid).filter((uid) => removable.has(uid)));
+  const exited = dead.filter(({ container }) => container.state === 'exited');
+  const limit = policy.maximumDeadContainersPerContainer;
+  const keep = limit < 0 && policy.profile === 'fleetgc' ? exited.length : Math.max(limit, 1);
+  const ofLivingPods = exited.filter(({ unit, podUid }) => units.has(unit) && !goneUids.has(podUid));
+  return [
+    ...exited.filter(({ podUid }) => goneUids.has(podUid)).map((member) => selected(member, 0)),
+    ...Map.groupBy(ofLivingPods, ({ unit }) => unit)
+      .values()
+      .flatMap((members) => members.toSorted(byPlace).slice(0, Math.max(0, members.length - keep)))
+      .map((member) => selected(member, keep)),
+  ].toSorted((a, b) => byPlace(b.item, a.item));
+}
+
+const selected = (item: DeadContainer, keep: number): Selected<DeadContainer> => ({
+  item,
+  rule: 'G23',
+  facts: { keep },
+});

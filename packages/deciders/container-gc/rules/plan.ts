@@ -5,15 +5,21 @@ import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { MAX_DECISION_STEPS, Steps } from '../../../../schemas/policy/steps.ts';
 import type { Kept } from '../../../decision/conclusion.ts';
 import { backingOff, tooLongForCommand } from '../../../decision/inventory-checks.ts';
-import { type Admission, admit, type Listed, type Room, type Selected } from './admission.ts';
 import {
+  type Admission,
+  admit,
   type DeadContainer,
   type DeadContainers,
   deadContainers,
+  type Listed,
   neededInitContainers,
+  type Room,
+  type Selected,
+  selectAfterDeath,
+  selectBeyondLimits,
   untrustedLogPath,
 } from './dead-containers.ts';
-import { selectAfterDeath, selectBeyondLimits } from './limits.ts';
+
 import { type PodLogPlan, planPodLogs } from './pod-logs.ts';
 import { gonePods, removablePods, removablePodsUngated } from './pods.ts';
 import { type PodSandbox, selectSandboxes } from './sandboxes.ts';

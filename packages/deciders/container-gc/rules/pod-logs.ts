@@ -12,10 +12,10 @@ import type { Policy } from '../../../../schemas/policy/policy.ts';
 import type { Steps } from '../../../../schemas/policy/steps.ts';
 import type { Facts, Kept } from '../../../decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../decision/inventory-checks.ts';
-import { namespaceOfLogDirectory, namespaceOfSymlink } from '../../../decision/log-names.ts';
+import { namespaceOfLogDirectory, namespaceOfSymlink } from '../../../decision/inventory-entries.ts';
 import type { KeptRule, RemovedRule } from '../../../decision/rule-text.ts';
-import type { Room } from './admission.ts';
-import { keptByNamespace } from './namespaces.ts';
+import type { Room } from './dead-containers.ts';
+import { keptByNamespace } from './pods.ts';
 
 /** What the entries of the log directories are judged by. */
 interface PodLogPass {

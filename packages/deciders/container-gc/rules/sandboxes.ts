@@ -2,9 +2,9 @@ import type { CompleteInventory, InventorySandbox } from '../../../../schemas/ev
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import type { Kept } from '../../../decision/conclusion.ts';
 import { endOf, isAmong, listedTwice } from '../../../decision/inventory-checks.ts';
-import type { Listed, Selected } from './admission.ts';
 import { NS_PER_MS, oldestFirst } from './age.ts';
-import { keptByNamespace } from './namespaces.ts';
+import type { Listed, Selected } from './dead-containers.ts';
+import { keptByNamespace } from './pods.ts';
 
 /** A sandbox that is ours and whose age is believed. */
 export interface PodSandbox extends Listed {

@@ -1,5 +1,10 @@
 import { kindName } from '../../../../schemas/events/cluster-objects.ts';
-import type { ExpiryCandidate, ExpiryFacts, JobState } from '../../../../schemas/events/expiry.ts';
+import {
+  type ExpiryCandidate,
+  type ExpiryFacts,
+  type JobState,
+  TimeAnnotation,
+} from '../../../../schemas/events/expiry.ts';
 import {
   FORBIDDEN_GROUPS,
   FORBIDDEN_KINDS,
@@ -7,7 +12,6 @@ import {
   OWN_RULE_DEFAULTS,
 } from '../../../../schemas/policy/cluster-policy-defaults.ts';
 import { endStatesOf, type ObjectState, type OwnRule } from '../../../../schemas/policy/own-rule.ts';
-import { annotatedEndMs } from './annotated-end.ts';
 
 type Asked = Omit<ExpiryCandidate, 'isControlled' | 'controllingJob'>;
 
@@ -22,7 +26,7 @@ export const labelsAsked = (rules: readonly OwnRule[]): ReadonlySet<string> | nu
   rules.length === 0 ? null : new Set(rules.flatMap(({ labels = {} }) => Object.keys(labels)));
 
 /** From when on a rule lets an object go. */
-export interface OwnEnd {
+interface OwnEnd {
   readonly rule: 'S8' | 'S12';
   /** By the API server's clock; `null` where the object does not say when it was made, or when it ended (cluster S13). */
   readonly atMs: number | null;
@@ -114,3 +118,49 @@ export function isTooMuch(
 ): boolean {
   return over >= LEAST_HELD && over * 100 >= objects * heldFromPercent;
 }
+
+type Annotated = Pick<ExpiryCandidate, 'annotations' | 'createdAtMs'>;
+
+/** From when on the annotations of an object say that it may go, by the first that comes; `null` where none says so (cluster S8). */
+export function annotatedEndMs({ annotations = {}, createdAtMs }: Annotated): number | null {
+  const ends = TimeAnnotation.options.flatMap((name) => {
+    const value = annotations[name];
+    return value === undefined ? [] : (READERS[name](value, createdAtMs) ?? []);
+  });
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
+type ReadEnd = (value: string, createdAtMs: number | null) => number | null;
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** `7d`, `36h`, `1h30m`; what is none, as `forever`, says nothing. */
+const afterCreation: ReadEnd = (value, createdAtMs) => {
+  if (createdAtMs === null || !/^(\d{1,6}[smhdw]){1,5}$/.test(value)) return null;
+  let durationMs = 0;
+  for (const [, count = '', unit = ''] of value.matchAll(/(\d+)([smhdw])/g))
+    durationMs += Number(count) * (UNITS_MS[unit] ?? 0);
+  return durationMs === 0 ? null : createdAtMs + durationMs;
+};
+
+/** A day begins at midnight, and all is UTC. */
+const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z?)?$/;
+
+const atTime: ReadEnd = (value) => {
+  if (!TIME.test(value)) return null;
+  const [day = '', time = '00:00'] = value.replace(/Z$/, '').split('T');
+  const atMs = Date.parse(`${day}T${time.length === 5 ? `${time}:00` : time}Z`);
+  return Number.isNaN(atMs) || atMs < 0 ? null : atMs;
+};
+
+const READERS: Readonly<Record<TimeAnnotation, ReadEnd>> = {
+  'fleetgc.io/ttl': afterCreation,
+  'janitor/ttl': afterCreation,
+  'janitor/expires': atTime,
+};

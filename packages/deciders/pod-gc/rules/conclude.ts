@@ -1,10 +1,11 @@
+import type { PodRemovalCause } from '../../../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
-import type { PodRemovalCause } from '../../../../schemas/events/pod-removal.ts';
 import type { PodCandidate } from '../../../../schemas/events/pods.ts';
-import { approvalFacts, heldBy, type Reason } from '../../../decision/approvals.ts';
-import { keptBecause } from '../../../decision/kept-objects.ts';
-import { isDeleting, isStuck, isTerminated } from './pod-state.ts';
-import type { PodSettings } from './settings.ts';
+import { compareText } from '../../../../schemas/events/text-order.ts';
+import type { ApprovalRecord } from '../../../../schemas/policy/approval.ts';
+import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import { Approvals, approvalFacts, heldBy, type Reason } from '../../../decision/approvals.ts';
+import { type KeepList, keepListOf, keptBecause } from '../../../decision/kept-objects.ts';
 
 export type PodRule = 'J1' | 'J3' | 'J5' | 'J6' | 'J8' | 'J9' | 'J11' | 'S1' | 'S2' | 'S3' | 'S5';
 type Facts = ClusterVerdict['facts'];
@@ -90,10 +91,7 @@ const keep = (rule: PodRule, facts: Facts): PodOutcome => ({ kind: 'keep', rule,
 const hold = (rule: PodRule, facts: Facts): PodOutcome => ({ kind: 'hold', rule, facts });
 
 /** In profile `fleetgc` a pod stays that somebody keeps (cluster S5). */
-export function keptByList(
-  { object }: PodCandidate,
-  { profile, keep: list }: PodSettings,
-): PodOutcome | null {
+function keptByList({ object }: PodCandidate, { profile, keep: list }: PodSettings): PodOutcome | null {
   const because = profile === 'kubernetes' ? null : keptBecause(object, list);
   return because && keep('S5', because);
 }
@@ -141,3 +139,73 @@ function ofMissingNodes(
   const facts = { ownerKind: 'Node', nodeName, ofKind: onMissingNodes, limit: mostOnMissingNodes };
   return [{ outcome: hold('S1', facts), approval: approved.ofPodsOfMissingNodes(onMissingNodes, nodeName) }];
 }
+
+/** How many pods that have ended are too many (cluster J3, N12). */
+export const excessCount = (terminated: number, { terminatedPodGcThreshold }: PodSettings): number =>
+  terminatedPodGcThreshold > 0 ? Math.max(0, terminated - terminatedPodGcThreshold) : 0;
+
+/** Of the pods that have ended and can go, those that are too many, in the order in which they go (cluster J3, J11). */
+export function excessOf(
+  pods: readonly PodCandidate[],
+  terminated: number,
+  settings: PodSettings,
+): readonly PodCandidate[] {
+  const most = excessCount(terminated, settings);
+  if (most === 0) return [];
+  return pods
+    .filter((pod) => isTerminated(pod) && !isStuck(pod) && keptByList(pod, settings) === null)
+    .toSorted(compareTerminated)
+    .slice(0, most);
+}
+
+const STILL_AT_WORK: readonly string[] = ['Pending', 'Running', 'Unknown'];
+
+/** A pod without a phase counts too (cluster J3). */
+export const isTerminated = ({ phase }: Pick<PodCandidate, 'phase'>): boolean =>
+  !STILL_AT_WORK.includes(phase);
+
+/** Its containers have ended, by its own word (cluster J2). */
+export const isFinal = ({ phase }: Pick<PodCandidate, 'phase'>): boolean =>
+  phase === 'Succeeded' || phase === 'Failed';
+
+const isDeleting = ({ object }: Pick<PodCandidate, 'object'>): boolean => object.deletionTimestamp !== null;
+
+/** One more deletion would change nothing: finalizers alone hold it (cluster J11). */
+const isStuck = (pod: Pick<PodCandidate, 'object' | 'phase' | 'graceSeconds'>): boolean =>
+  isDeleting(pod) && pod.graceSeconds === 0 && pod.object.finalizers.length > 0 && isFinal(pod);
+
+/** Evicted ones first, then the oldest, then by name: the order in which pods that ended go (cluster J3). */
+function compareTerminated(one: PodCandidate, other: PodCandidate): number {
+  if (one.isEvicted !== other.isEvicted) return one.isEvicted ? -1 : 1;
+  if (one.createdAtMs !== other.createdAtMs) return one.createdAtMs - other.createdAtMs;
+  return compareText(nameOf(one), nameOf(other));
+}
+
+const nameOf = ({ object }: PodCandidate): string => `${object.name} ${object.namespace} ${object.uid}`;
+
+/** What of a policy the rules about pods read. */
+export interface PodSettings {
+  /** `kubernetes`: as upstream, less its faults. `fleetgc`: the rules of section S too. */
+  readonly profile: ClusterPolicy['profile'];
+  /** Pods that have ended and may stay; 0 lets all of them stay (cluster J3). */
+  readonly terminatedPodGcThreshold: number;
+  /** Pods that may go because their nodes are missing (cluster S1). */
+  readonly mostOnMissingNodes: number;
+  /** Whether pods are held one and all (cluster S2). */
+  readonly holdsPods: boolean;
+  readonly keep: KeepList;
+  readonly approved: Approvals;
+}
+
+/** `approvals`: those in force for the cluster. */
+export const podSettingsOf = (
+  { profile, terminatedPodGCThreshold, limits, heldKinds, keep }: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
+): PodSettings => ({
+  profile,
+  terminatedPodGcThreshold: terminatedPodGCThreshold ?? 0,
+  mostOnMissingNodes: limits.cascadeOfKind,
+  holdsPods: heldKinds.includes('Pod'),
+  keep: keepListOf(keep),
+  approved: new Approvals(approvals),
+});

@@ -1,8 +1,10 @@
 import type { Bucket, DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../../../schemas/events/filesystem.ts';
 import type { ReclaimCause } from '../../../../schemas/events/reclaim.ts';
-import type { Amount, EvictionThreshold } from '../../../../schemas/policy/eviction.ts';
+import type { Amount, EvictionSignal, EvictionThreshold } from '../../../../schemas/policy/eviction.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
+import type { KeepingDoubt } from '../../../decision/conclusion.ts';
+import type { KeptRule } from '../../../decision/rule-text.ts';
 import {
   clearedAt,
   MAX_GAP_MS,
@@ -10,10 +12,13 @@ import {
   thresholdsInForce,
   WATCHED,
 } from '../../../decision/thresholds/eviction-signals.ts';
-import { believeUsage } from '../../../decision/thresholds/filesystem-usage.ts';
-import { actionsFor, type Layout, layoutOf } from '../../../decision/thresholds/layout.ts';
-import { type Finding, notMet } from './finding.ts';
-import { type Observed, observe } from './observation.ts';
+import {
+  actionsFor,
+  believeUsage,
+  type Layout,
+  layoutOf,
+} from '../../../decision/thresholds/filesystem-usage.ts';
+import { chosen, type Finding, type Met, notMet, type Observed, observe, observeReading } from './finding.ts';
 
 export const FORCED_GC_OFF = 'M16: forced garbage collection is switched off';
 
@@ -55,7 +60,7 @@ function find(threshold: EvictionThreshold, { stats, policy, layout }: Node): Fi
 }
 
 /** What a threshold orders while it is met. */
-export function reclaimOf(
+function reclaimOf(
   threshold: EvictionThreshold,
   observation: Observed,
   { eventId, policy, layout }: Pick<Node, 'policy' | 'layout'> & { readonly eventId: string },
@@ -163,3 +168,58 @@ function stateAfter(
  */
 const belowSince = ({ isBelow, belowSinceMs }: ThresholdState, startMs: number): number | null =>
   isBelow ? (belowSinceMs ?? Math.max(startMs, 0)) : null;
+
+/** One reading of a node's disks. */
+type Reading = Pick<DiskStats, 'id' | 'takenAt' | 'filesystems'>;
+
+/** What is asked for, or the rule by which the signal removes nothing. */
+export type Assumed =
+  | Met
+  | { readonly kind: 'nothing'; readonly rule: KeptRule; readonly reason: string }
+  | { readonly kind: 'doubt'; readonly doubt: KeepingDoubt };
+
+/**
+ * What an eviction signal would order while its thresholds are met, whether they are or not: for a plan that somebody
+ * asks for. The thresholds in force, the actions of the layout and the target are those of a real reclaim.
+ */
+export function assumedMet(signal: EvictionSignal, reading: Reading, policy: Policy): Assumed {
+  if (!policy.forcedGC) return nothing('M16', FORCED_GC_OFF);
+  const layout = layoutOf(reading.filesystems);
+  if (layout === null) return UNKNOWN_LAYOUT;
+  const thresholds = thresholdsInForce(policy.evictionThresholds, layout).filter(
+    (threshold) => threshold.signal === signal,
+  );
+  if (thresholds.length === 0) return nothing('J9', `policy ${policy.name} has no threshold for ${signal}`);
+  const observation = observeReading(reading, WATCHED[signal]);
+  if (observation.kind === 'doubt') return observation;
+  if (observation.kind === 'not-counted')
+    return nothing('J8', `${WATCHED[signal].filesystem} does not count its inodes`);
+  const found = thresholds.map((threshold) =>
+    reclaimOf(threshold, observation, { eventId: reading.id, policy, layout }),
+  );
+  return strictest(found, reading);
+}
+
+const nothing = (rule: KeptRule, reason: string): Assumed => ({ kind: 'nothing', rule, reason });
+
+const UNKNOWN_LAYOUT: Assumed = {
+  kind: 'doubt',
+  doubt: {
+    rule: 'J3',
+    message:
+      'not all of nodefs, imagefs and containerfs could be read, so it is not known what frees space of which',
+  },
+};
+
+/** The actions are those of the signal, so either all of its thresholds have some or none has. */
+function strictest(found: readonly Finding[], reading: Reading): Assumed {
+  const met = chosen(
+    found.filter((finding) => finding.kind === 'met'),
+    reading,
+  );
+  if (met !== null) return met;
+  return nothing(
+    'J17',
+    found.map((finding) => (finding.kind === 'not-met' ? finding.reason : '')).join('; '),
+  );
+}

@@ -9,8 +9,7 @@ import {
   usagePercent,
   usedInodesPercent,
 } from '../../../decision/thresholds/filesystem-usage.ts';
-import { type Finding, notMet } from './finding.ts';
-import { type Observed, observe } from './observation.ts';
+import { type Finding, notMet, type Observed, observe } from './finding.ts';
 
 /** The usage thresholds of image GC: in percent (D), absolute (M39) and of inodes (M13). */
 export const usageThresholds = (stats: DiskStats, policy: Policy): readonly Finding[] =>

@@ -4,8 +4,8 @@ import { type ISocketFactory, Kafka, type LogEntry, logLevel } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { EventLogContext } from '../../port.ts';
 import { repairKafkajs } from './kafkajs-repairs.ts';
-import { type KafkaOptions, saslOf, tlsOf } from './options.ts';
-import { whileRunning } from './secrets.ts';
+import { type KafkaOptions, saslOf, tlsOf, whileRunning } from './options.ts';
+
 import { timeLimits } from './time-limits.ts';
 
 const KEEP_ALIVE_MS = 60_000;

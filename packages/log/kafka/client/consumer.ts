@@ -1,9 +1,14 @@
-import type { Consumer as KafkajsConsumer } from 'kafkajs';
+import {
+  AssignerProtocol,
+  type GroupMemberAssignment,
+  type Consumer as KafkajsConsumer,
+  type PartitionAssigner,
+} from 'kafkajs';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { topicSpec } from '../../partition.ts';
 import type { EventLogContext, Subscription } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { missingTopic, partitionDifference, refusal } from '../../topic-differences.ts';
-import { type Assignment, assignerFor } from './assigner.ts';
 import { type KafkaClient, openClient } from './client.ts';
 import type { Cluster } from './cluster.ts';
 import { protocolType } from './errors.ts';
@@ -23,7 +28,7 @@ const LEAVE_MS = 1500;
 const FORMER_LEAVE_MS = 2000;
 
 /** What a member hears of its group. */
-export interface GroupListener {
+interface GroupListener {
   /** At each sign of life. */
   readonly alive: () => void;
   /** The group gave it these partitions, at first or after a rebalance. */
@@ -32,7 +37,7 @@ export interface GroupListener {
   readonly crashed: (error: Error) => void;
 }
 
-export interface OffsetCommit {
+interface OffsetCommit {
   readonly topic: string;
   readonly partition: number;
   readonly offset: string;
@@ -179,3 +184,52 @@ export class Consumer {
     }
   }
 }
+
+const { MemberAssignment, MemberMetadata } = AssignerProtocol;
+const VERSION = 0;
+const NAME = 'fleetgc-shared';
+/** Members tell each other nothing. */
+const USER_DATA = Buffer.from('{}');
+
+/** Partitions of a member, by topic. */
+export type Assignment = Readonly<Record<string, readonly number[]>>;
+
+/** Who gets what, by member. Only declared partitions are ever given out, whatever the broker has. */
+type Plan = ReadonlyMap<string, Record<string, number[]>>;
+
+/** Partition n of every topic goes to the same member. */
+export function planShared(
+  members: readonly { readonly memberId: string }[],
+  topics: readonly TopicName[],
+): Plan {
+  const ids = members.map(({ memberId }) => memberId).toSorted();
+  const owned = (index: number, topic: TopicName): number[] =>
+    Array.from({ length: topicSpec(topic).partitions }, (_, partition) => partition).filter(
+      (partition) => partition % ids.length === index,
+    );
+  return new Map(
+    ids.map((id, index) => [id, Object.fromEntries(topics.map((topic) => [topic, owned(index, topic)]))]),
+  );
+}
+
+const encodePlan = (plan: Plan): GroupMemberAssignment[] =>
+  [...plan].map(([memberId, assignment]) => ({
+    memberId,
+    memberAssignment: MemberAssignment.encode({ version: VERSION, assignment, userData: Buffer.alloc(0) }),
+  }));
+
+/** The group protocol of a subscription. `onCluster` gets the connections of the consumer, for reading with them. */
+const assignerFor =
+  (topics: readonly TopicName[], onCluster: (cluster: Cluster) => void): PartitionAssigner =>
+  ({ cluster }) => {
+    onCluster(cluster);
+    return {
+      name: NAME,
+      version: VERSION,
+      protocol: (subscribed) => ({
+        name: NAME,
+        metadata: MemberMetadata.encode({ version: VERSION, topics: subscribed.topics, userData: USER_DATA }),
+      }),
+      assign: async ({ members }) => encodePlan(planShared(members, topics)),
+    };
+  };

@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../../../process/error-codes.ts';
-import { FleetGcError } from '../../../process/errors.ts';
+import { type ErrorCode, FleetGcError } from '../../../process/errors.ts';
 
 /** kafkajs's protocol errors by their Kafka name. */
 const CODE_BY_TYPE: Readonly<Record<string, ErrorCode>> = {

@@ -1,11 +1,12 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import type { FleetGcError } from '../../../process/errors.ts';
+import { pause } from '../../../process/backoff.ts';
+import { type FleetGcError, toFleetGcError } from '../../../process/errors.ts';
 import type { EventLogContext, EventLogHealth } from '../../port.ts';
 import { type OngoingProblem, ongoingProblem } from '../../problems.ts';
+import { withAdmin } from './admin.ts';
 import type { KafkaClient } from './client.ts';
 import { passesByItself, toEventLogError } from './errors.ts';
-import { type ClientHealth, Health } from './health.ts';
-import type { KafkaOptions } from './options.ts';
+import { type KafkaOptions, secretsOf } from './options.ts';
 
 /** What all clients of an open log share. */
 interface Shared {
@@ -93,4 +94,133 @@ export function createConnection(options: KafkaOptions, context: EventLogContext
   const health = new Health();
   const outage = ongoingProblem(context);
   return new KafkaConnection({ options, context, health, outage, clients: new Set() }, health.former);
+}
+
+/** How one client is. */
+interface ClientHealth {
+  readonly name: string;
+  /** `undefined`: nobody knows yet. */
+  problem: string | null | undefined;
+}
+
+export const followerName = (topic: TopicName): string => `follower of ${topic}`;
+
+function healthOf(clients: readonly ClientHealth[]): EventLogHealth {
+  const failing = clients.filter(({ problem }) => typeof problem === 'string');
+  const last = failing.at(-1)?.problem ?? null;
+  const isWell = clients.some(({ problem }) => problem === null);
+  if (last === null) return { connected: isWell, problem: isWell ? null : 'Kafka was not reached yet.' };
+  const each = [...new Set(failing.map(({ name, problem }) => `${name}: ${problem}`))];
+  return { connected: false, problem: isWell ? each.join('; ') : last };
+}
+
+/** How all clients of an open log are, and its topics. */
+class Health {
+  /** The one that changed last comes last. */
+  readonly #clients = new Set<ClientHealth>();
+  readonly #wrongTopics = new Map<TopicName, string>();
+  /** Somebody reached the brokers, who is not there any more. */
+  readonly former: ClientHealth = { name: 'kafka', problem: undefined };
+
+  constructor() {
+    this.#clients.add(this.former);
+  }
+
+  of(follows?: TopicName): EventLogHealth {
+    const [wrong] = this.#wrongTopics.values();
+    if (wrong !== undefined) return { connected: false, problem: wrong };
+    const all = [...this.#clients];
+    // Between two readings of the same topic nobody knows more than the others do.
+    const follower =
+      follows && all.find(({ name, problem }) => name === followerName(follows) && problem !== undefined);
+    return healthOf(follower === undefined ? all : [follower]);
+  }
+
+  clientOf(name: string): ClientHealth {
+    const found = [...this.#clients].find((one) => one.name === name) ?? { name, problem: undefined };
+    this.#clients.add(found);
+    return found;
+  }
+
+  note(client: ClientHealth, problem: string | null): void {
+    client.problem = problem;
+    this.#clients.delete(client);
+    this.#clients.add(client);
+  }
+
+  forget(client: ClientHealth): void {
+    this.#clients.delete(client);
+    if (client.problem === null) this.former.problem = null;
+  }
+
+  noteTopic(topic: TopicName, problem: string | null): void {
+    if (problem === null) this.#wrongTopics.delete(topic);
+    else this.#wrongTopics.set(topic, problem);
+  }
+}
+
+/** How often files with secrets are looked at; the wait differs by half, so that a fleet does not come back in step. */
+const LOOK_EVERY_MS = 10_000;
+
+/** The parts of the process that a test replaces. */
+interface Renewal {
+  readonly connection: KafkaConnection;
+  readonly lookEveryMs?: number;
+}
+
+/** What the files hold; `null` while one is away, as in the middle of its replacement. */
+function secretsNow({ options, context }: KafkaConnection): string | null {
+  try {
+    return secretsOf(options);
+  } catch (error) {
+    context.logger.debug({ err: toFleetGcError(error) }, 'a file with a secret cannot be read');
+    return null;
+  }
+}
+
+/** Whether the brokers let somebody in who comes with what the files hold now. */
+async function isLetIn({ options, context }: KafkaConnection, trial: KafkaConnection): Promise<boolean> {
+  try {
+    await withAdmin(options, context, async () => undefined);
+    trial.reached();
+    return true;
+  } catch (error) {
+    trial.explain(error);
+    return false;
+  }
+}
+
+/**
+ * When certificates, keys or the password were replaced, all connections are made anew with them, until `closing` aborts. They are
+ * tried first: while the brokers refuse them those that stand go on, and health says so.
+ */
+export async function renewConnections(
+  { connection, lookEveryMs = LOOK_EVERY_MS }: Renewal,
+  closing: AbortSignal,
+): Promise<void> {
+  const { options, context, clients } = connection;
+  if (options.ssl === undefined && options.sasl === undefined) return;
+  let used = secretsNow(connection);
+  while (!closing.aborted) {
+    await pause(lookEveryMs * (0.5 + context.random()), closing);
+    const found = secretsNow(connection);
+    if (closing.aborted || found === null || found === used) continue;
+    if (!(await untilLetIn({ connection, lookEveryMs }, closing))) continue;
+    used = found;
+    context.logger.info('certificates or passwords were replaced: connections are made anew');
+    for (const client of clients) client.cutConnections();
+  }
+}
+
+/** False when it was told to stop before. */
+async function untilLetIn(
+  { connection, lookEveryMs }: Required<Renewal>,
+  closing: AbortSignal,
+): Promise<boolean> {
+  using trial = connection.forClient('new certificate or password');
+  while (!closing.aborted) {
+    if (await isLetIn(connection, trial)) return !closing.aborted;
+    await pause(lookEveryMs * (0.5 + connection.context.random()), closing);
+  }
+  return false;
 }

@@ -40,7 +40,7 @@ declare module 'kafkajs/src/protocol/requests/createTopics/v3/response.js' {
 }
 
 declare module 'kafkajs/src/protocol/requests/fetch/v11/response.js' {
-  import type { DecodeFetch } from '../protocol/fetch-response.ts';
+  import type { DecodeFetch } from '../protocol/record-batches.ts';
 
   const response: { decode: DecodeFetch };
   export default response;

@@ -9,7 +9,7 @@ import createdV3 from 'kafkajs/src/protocol/requests/createTopics/v3/response.js
 import response from 'kafkajs/src/protocol/requests/fetch/v11/response.js';
 import { FleetGcError } from '../../../process/errors.ts';
 import { gzipCodec, zstdCodec } from '../protocol/compression.ts';
-import { decodeFetch } from '../protocol/fetch-response.ts';
+import { decodeFetch } from '../protocol/record-batches.ts';
 import { isRefusal, refusedParts } from './errors.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;

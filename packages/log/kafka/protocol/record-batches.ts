@@ -2,8 +2,7 @@ import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
 import type { LogRecord } from '../../port.ts';
 import { crc32c } from '../client/checksum.ts';
-import { gzipCodec, hold, isTolerant, zstdCodec } from './compression.ts';
-import { ProtocolReader } from './protocol-reader.ts';
+import { gzipCodec, hold, isTolerant, withinSomeBytes, zstdCodec } from './compression.ts';
 
 type HeaderValue = Buffer | string | (Buffer | string)[] | undefined;
 
@@ -78,7 +77,7 @@ interface Batch {
  * The records of all batches that are there as a whole and as they were written. kafkajs looks at no checksum, takes time in the square of the number of headers of a record (a minute for
  * 69 kB of them, in which nothing else happens), and fails on a batch of more than a hundred thousand records.
  */
-export async function decodeBatches(bytes: Buffer): Promise<FetchedMessage[]> {
+async function decodeBatches(bytes: Buffer): Promise<FetchedMessage[]> {
   const reader = new ProtocolReader(bytes);
   const messages: FetchedMessage[] = [];
   let wholeBatches = 0;
@@ -218,4 +217,125 @@ function decodeHeaders(reader: ProtocolReader): Readonly<Record<string, Buffer>>
   for (let index = 0; index < count; index++)
     headers.set(String(reader.varbytes() ?? ''), reader.varbytes() ?? Buffer.alloc(0));
   return Object.fromEntries(headers);
+}
+
+const CONTINUES = 0x80;
+const SEVEN_BITS = 0x7f;
+/** Of a number of 64 bits. */
+const MOST_VARINT_BYTES = 10;
+
+/** Reads the fields of Kafka's protocol one after another. Throws `LOG_CORRUPT` where one is not there or can not be. */
+export class ProtocolReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get leftBytes(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  int8(): number {
+    return this.#bytes.readInt8(this.#advance(1));
+  }
+
+  int16(): number {
+    return this.#bytes.readInt16BE(this.#advance(2));
+  }
+
+  int32(): number {
+    return this.#bytes.readInt32BE(this.#advance(4));
+  }
+
+  int64(): bigint {
+    return this.#bytes.readBigInt64BE(this.#advance(8));
+  }
+
+  bytes(length: number): Buffer {
+    const from = this.#advance(length);
+    return this.#bytes.subarray(from, from + length);
+  }
+
+  /** Of 53 bits at most, which no length, offset within a batch or time of ours goes beyond. */
+  varint(): number {
+    let coded = 0;
+    for (let count = 0; count < MOST_VARINT_BYTES; count++) {
+      const byte = this.int8();
+      coded += (byte & SEVEN_BITS) * 2 ** (7 * count);
+      if ((byte & CONTINUES) === 0) return coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2;
+    }
+    throw corrupt('a number without an end');
+  }
+
+  /** `null` where the length says so. */
+  varbytes(): Buffer | null {
+    const length = this.varint();
+    return length === -1 ? null : this.bytes(length);
+  }
+
+  /** As many as a number of 32 bits before them says; none where that is -1. */
+  async array<T>(read: () => T | Promise<T>): Promise<T[]> {
+    const length = this.int32();
+    const found: T[] = [];
+    for (let count = 0; count < length; count++) found.push(await read());
+    return found;
+  }
+
+  #advance(length: number): number {
+    if (!(length >= 0 && length <= this.leftBytes)) throw corrupt(`a field of ${length} bytes`);
+    this.#at += length;
+    return this.#at - length;
+  }
+}
+
+const corrupt = (what: string): FleetGcError =>
+  new FleetGcError('LOG_CORRUPT', `what a broker answered cannot be read: it has ${what}`);
+
+interface DecodedPartition {
+  readonly partition: number;
+  readonly errorCode: number;
+  readonly highWatermark: string;
+  readonly messages: readonly FetchedMessage[];
+}
+
+/** As much as kafkajs and we look at. */
+interface DecodedFetch {
+  readonly throttleTime: number;
+  readonly clientSideThrottleTime: number;
+  readonly errorCode: number;
+  readonly responses: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly DecodedPartition[];
+  }[];
+}
+
+export type DecodeFetch = (answer: Buffer) => Promise<DecodedFetch>;
+
+/** Decodes what a broker of Kafka 2.3 or later answers to a fetch (version 11). */
+export const decodeFetch: DecodeFetch = (answer) =>
+  withinSomeBytes(async () => {
+    const reader = new ProtocolReader(answer);
+    const clientSideThrottleTime = reader.int32();
+    const errorCode = reader.int16();
+    reader.int32(); // session
+    const responses = await reader.array(async () => ({
+      topicName: String(reader.bytes(reader.int16())),
+      partitions: await reader.array(() => decodePartition(reader)),
+    }));
+    // It has not throttled: it asks us to wait.
+    return { throttleTime: 0, clientSideThrottleTime, errorCode, responses };
+  });
+
+async function decodePartition(reader: ProtocolReader): Promise<DecodedPartition> {
+  const partition = reader.int32();
+  const errorCode = reader.int16();
+  const highWatermark = String(reader.int64());
+  reader.bytes(8 + 8); // last stable offset, and where the log starts
+  await reader.array(() => reader.bytes(8 + 8)); // transactions that were aborted
+  reader.int32(); // which replica to read from
+  const length = reader.int32();
+  const messages = length > 0 ? await decodeBatches(reader.bytes(length)) : [];
+  return { partition, errorCode, highWatermark, messages };
 }

@@ -1,10 +1,9 @@
 import type { LogRecord } from '../../../../packages/log/port.ts';
-import { topicIdOf } from '../../../../packages/records/parse/event-schemas.ts';
-import { parseJson } from '../../../../packages/records/parse/parse-record.ts';
+import { EVENT_SCHEMAS, parseJson, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
 import { ClusterIdentity, NodeIdentity, SUBJECTS } from '../../../../schemas/events/identity.ts';
-import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
-import { type Attributes, POSITION_ATTRIBUTES, positionOf } from './position.ts';
-import type { ProblemKind } from './problem-types.ts';
+import { isOffsetText } from '../../../../schemas/events/offset-text.ts';
+import { TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
+import { type ProblemKind, type Refused, refused } from './problem.ts';
 
 /** A CloudEvent as it came, in whatever mode. */
 export interface ReceivedEvent {
@@ -101,3 +100,154 @@ function keyWithin(topic: TopicId, event: unknown): string | null {
       return null;
   }
 }
+
+const PREFIX = 'ce-';
+/** Headers of HTTP that say of an event what its attributes would. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['content-type', 'datacontenttype'],
+  ['traceparent', 'traceparent'],
+  ['tracestate', 'tracestate'],
+]);
+
+/** The attributes that stand in the headers of a request in binary mode. `rawHeaders`: names and values by turns, as they came. */
+export function attributesOfHeaders(rawHeaders: readonly string[]): Attributes | Refused {
+  const headers = headersIn(rawHeaders).filter(
+    ({ name }) => name.startsWith(PREFIX) || OTHER_NAMES.has(name),
+  );
+  const names = headers.map(({ name }) => name);
+  const doubled = names.find((name, index) => names.indexOf(name) !== index);
+  if (doubled !== undefined) return refused('bad-attribute', `the header ${doubled} stands there twice`);
+  const bad = headers.find(({ text }) => text === null);
+  if (bad !== undefined)
+    return refused('bad-attribute', `the value of ${bad.name} is not encoded as CloudEvents has it`);
+  if (names.includes('ce-datacontenttype'))
+    return refused('bad-attribute', 'in binary mode Content-Type says what the data is, and no attribute');
+  // What an attribute says of a trace is of the event, and what a header says of this request.
+  const inOrder = headers.toSorted(
+    (a, b) => Number(OTHER_NAMES.has(b.name)) - Number(OTHER_NAMES.has(a.name)),
+  );
+  return new Map(
+    inOrder.map(({ name, text }) => [OTHER_NAMES.get(name) ?? name.slice(PREFIX.length), text ?? '']),
+  );
+}
+
+interface Header {
+  /** In lower case. */
+  readonly name: string;
+  /** `null` where it is not encoded as it has to be. */
+  readonly text: string | null;
+}
+
+const headersIn = (rawHeaders: readonly string[]): readonly Header[] =>
+  rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [{ name: name.toLowerCase(), text: decoded(rawHeaders[index + 1] ?? '') }] : [],
+  );
+
+/** Percent-encoded UTF-8; `null` for what is not. */
+function decoded(text: string): string | null {
+  if (!/^[\x20-\x7e]*$/.test(text)) return null;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** What CloudEvents has encoded in headers: space, quote, percent, and all that is not printable ASCII. */
+export const encodedHeader = (text: string): string =>
+  text.replace(/[^\x21\x23\x24\x26-\x7e]+/gu, (part) => encodeURIComponent(part));
+
+/** The attributes of a CloudEvent by their names; all values as text. */
+type Attributes = ReadonlyMap<string, string>;
+
+/** Where an event lies on the event log. */
+interface Position {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+/** What an event of KafkaSource is called that is no CloudEvent on the topic. */
+const KNATIVE_OTHER_TYPE = 'dev.knative.kafka.event';
+/** Those of a position are no headers of the record. */
+const POSITION_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'fleetgctopic',
+  'fleetgcpartition',
+  'fleetgcoffset',
+  'fleetgctimems',
+  'fleetgcdatedbywriter',
+  'knativekafkapartition',
+  'knativekafkaoffset',
+  'partitionkey',
+]);
+
+/** Why nobody can tell it, or need not. */
+interface NoPosition {
+  readonly kind: 'no-position' | 'not-taken';
+  readonly detail: string;
+}
+
+const nowhere = (detail: string): NoPosition => ({ kind: 'no-position', detail });
+
+function positionOf(attributes: Attributes, taken: readonly TopicId[]): Position | NoPosition {
+  const topic = topicOf(attributes, taken);
+  if (typeof topic === 'string') return { kind: 'not-taken', detail: topic };
+  const found = PLACES.flatMap((place) => place(attributes) ?? []);
+  const [first, ...others] = found;
+  if (first === undefined) return nowhere(NO_POSITION);
+  if (others.some(({ partition, offset }) => partition !== first.partition || offset !== first.offset))
+    return nowhere('its attributes name two different positions; nobody can tell which of them is meant');
+  const { name, partitions } = TOPICS[topic.id];
+  if (!/^[0-9]{1,5}$/.test(first.partition) || Number(first.partition) >= partitions)
+    return nowhere(`its partition is no number from 0 to ${partitions - 1}, which ${name} has`);
+  if (!isOffsetText(first.offset))
+    return nowhere('its offset is no whole number of at most 18 digits, as the event log has them');
+  return { topic: name, partition: Number(first.partition), offset: BigInt(first.offset) };
+}
+
+const NO_POSITION =
+  'nobody can tell where it lies on the event log, which every decision names: send the attributes fleetgctopic, fleetgcpartition and fleetgcoffset (KafkaSource of Knative sends knativekafkapartition and knativekafkaoffset by itself)';
+
+interface Place {
+  readonly partition: string;
+  readonly offset: string;
+}
+
+const named =
+  (partitionName: string, offsetName: string) =>
+  (attributes: Attributes): Place | null => {
+    const [partition, offset] = [attributes.get(partitionName), attributes.get(offsetName)];
+    return partition === undefined || offset === undefined ? null : { partition, offset };
+  };
+
+/** In the subject of what is no CloudEvent on the topic, e.g. `partition:0#564`. */
+function inSubject(attributes: Attributes): Place | null {
+  if (attributes.get('type') !== KNATIVE_OTHER_TYPE) return null;
+  const [, partition, offset] = /^partition:([0-9]+)#([0-9]+)$/.exec(attributes.get('subject') ?? '') ?? [];
+  return partition === undefined || offset === undefined ? null : { partition, offset };
+}
+
+const PLACES = [
+  named('fleetgcpartition', 'fleetgcoffset'),
+  named('knativekafkapartition', 'knativekafkaoffset'),
+  inSubject,
+];
+
+/** Each type of event is on one topic that a service reads; whoever says which has to say the same. Or why it is not taken, in a sentence. */
+function topicOf(attributes: Attributes, taken: readonly TopicId[]): { readonly id: TopicId } | string {
+  const said = attributes.get('fleetgctopic') ?? knativeTopic(attributes);
+  const names = taken.map((id) => TOPICS[id].name).join(' and ');
+  if (said !== undefined) {
+    const id = taken.find((each) => TOPICS[each].name === said);
+    return id === undefined ? `this function takes events of ${names} alone` : { id };
+  }
+  const type = (attributes.get('type') ?? '').replace(/\.v[0-9]+$/, '');
+  const id = taken.find((each) => EVENT_SCHEMAS[each].versionsOf(type).length > 0);
+  return id === undefined
+    ? `its type is none of those of ${names}, of which alone this function takes events`
+    : { id };
+}
+
+/** Behind the last `#` of the source. */
+const knativeTopic = (attributes: Attributes): string | undefined =>
+  attributes.get('type') === KNATIVE_OTHER_TYPE ? attributes.get('source')?.split('#').at(-1) : undefined;

@@ -1,12 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { exceededBound } from '../../../../packages/records/parse/json-bounds.ts';
+import {
+  doubledName,
+  exceededBound,
+  type OpenNames,
+} from '../../../../packages/records/parse/json-bounds.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { readPipesRecords } from '../kafka-event.ts';
-import { attributesOfHeaders } from './binary-event.ts';
 import type { FunctionBounds } from './bounds.ts';
-import { doubledMemberAt } from './doubled-member.ts';
-import { MOST_ATTRIBUTES, type ReceivedEvent, type RecordReading, recordOf } from './event-record.ts';
+import {
+  attributesOfHeaders,
+  MOST_ATTRIBUTES,
+  type ReceivedEvent,
+  type RecordReading,
+  recordOf,
+} from './event-record.ts';
+
 import { Refused, refused } from './problem.ts';
 
 /** How events stand in a request. */
@@ -42,7 +51,7 @@ const UNKNOWN_TYPE =
   'send application/cloudevents+json for one event, application/cloudevents-batch+json for several, or application/json with the attributes in ce- headers';
 
 /** What came, each as a record or why it is none; or why nothing of it can be read. */
-export type Received = {
+type Received = {
   readonly readings: readonly RecordReading[];
 };
 
@@ -76,7 +85,7 @@ export function readEvents(
 }
 
 /** Events of one request: as many as a slice of the event log. */
-export const MOST_EVENTS = 500;
+const MOST_EVENTS = 500;
 
 function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refused {
   const records = readPipesRecords(json, { topics, nowMs });
@@ -146,4 +155,38 @@ function dataOf(data: unknown, base64: unknown): Buffer | null {
   if (base64 === undefined) return Buffer.from(data === undefined ? '' : JSON.stringify(data));
   const { data: text } = z.base64().safeParse(base64);
   return text === undefined || data !== undefined ? null : Buffer.from(text, 'base64');
+}
+
+/**
+ * The name of a member that stands twice in an object at this depth of a JSON text, `null` where none does. Whoever looked at the request
+ * on its way may have read the other one. An object with more than `most` names is nothing that is read: it costs no more than the others.
+ */
+export const doubledMemberAt = (text: string, depth: number, most: number): string | null =>
+  doubledName(text, new NamesAtDepth(depth, most));
+
+/** The names of the object that is open at the depth. */
+class NamesAtDepth implements OpenNames {
+  readonly #depth: number;
+  readonly #most: number;
+  #level = 0;
+  #names = new Set<string>();
+
+  constructor(depth: number, most: number) {
+    this.#depth = depth;
+    this.#most = most;
+  }
+
+  step(step: number): void {
+    this.#level += step;
+    if (step > 0 && this.#level === this.#depth) this.#names = new Set();
+  }
+
+  isWatched(): boolean {
+    return this.#level === this.#depth && this.#names.size <= this.#most;
+  }
+
+  add(name: string): boolean {
+    const before = this.#names.size;
+    return this.#names.add(name).size > before;
+  }
 }

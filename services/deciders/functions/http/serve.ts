@@ -1,15 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { OutgoingRecord } from '../../../../packages/log/port.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
 import { type HttpBounds, openHttpServer, type Peer } from '../../../../packages/process/http-server.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
-import { type Answer, problemAnswer } from './answer.ts';
-import { BodyRoom } from './body.ts';
+import { type OutgoingEvent, outgoingEvent, structuredOutgoing } from '../outgoing-event.ts';
 import type { FunctionBounds } from './bounds.ts';
 import { type CallerSettings, objectionToCaller } from './callers.ts';
-import { Refused, refused } from './problem.ts';
+import { encodedHeader } from './event-record.ts';
+import {
+  PROBLEM_TYPES,
+  type Problem,
+  problemDocument,
+  RETRY_AFTER_S,
+  Refused,
+  refused,
+  type Status,
+} from './problem.ts';
 import { type ContentMode, contentModeOf } from './read-events.ts';
-import type { Status } from './statuses.ts';
 
 /** What a request to decide brings, within its bounds. */
 export interface Asked {
@@ -21,7 +29,7 @@ export interface Asked {
   readonly wantsBatch: boolean;
 }
 
-export interface ServeSettings {
+interface ServeSettings {
   readonly callers: CallerSettings;
   readonly bounds: FunctionBounds;
   readonly answer: (asked: Asked) => Promise<Answer>;
@@ -46,7 +54,7 @@ export const MOST_CONNECTIONS_OF_AN_ADDRESS = BOUNDS.mostOfAnAddress;
 const STOP_GRACE_MS = 5_000;
 const MOST_HEADERS = 200;
 
-export interface Serving extends AsyncDisposable {
+interface Serving extends AsyncDisposable {
   /** With the port that the system gave where 0 was asked for. */
   readonly address: Address;
 }
@@ -132,4 +140,93 @@ function send(request: IncomingMessage, response: ServerResponse, { status, head
     ...(isCut && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' || status === 204 ? undefined : body);
+}
+
+/** Bodies that are in memory at once, of all requests. */
+const MOST_BODY_BYTES_AT_ONCE = 128 * 1024 * 1024;
+
+/** What all requests together have in memory. */
+class BodyRoom {
+  #bytes = 0;
+
+  /** The body, as long as `use` works on it; it is refused as soon as it is known to be too large. */
+  async with<T>(
+    request: IncomingMessage,
+    mostBytes: number,
+    use: (body: Buffer) => Promise<T>,
+  ): Promise<T | Refused> {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    const declared = Number(request.headers['content-length'] ?? 0);
+    if (declared > mostBytes) return tooLarge(mostBytes);
+    if (this.#bytes + declared > MOST_BODY_BYTES_AT_ONCE) return FULL;
+    try {
+      // Who is refused in the middle is still answered.
+      for await (const part of request.iterator({ destroyOnReturn: false })) {
+        const chunk: Buffer = part;
+        bytes += chunk.length;
+        this.#bytes += chunk.length;
+        if (bytes > mostBytes) return tooLarge(mostBytes);
+        if (this.#bytes > MOST_BODY_BYTES_AT_ONCE) return FULL;
+        parts.push(chunk);
+      }
+      return await use(Buffer.concat(parts));
+    } finally {
+      this.#bytes -= bytes;
+    }
+  }
+}
+
+const tooLarge = (mostBytes: number): Refused =>
+  refused('too-large', `the body has more than the ${mostBytes} bytes that are read`);
+const FULL = refused('busy', 'too much is being read at the moment');
+
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: Status;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const BATCH_TYPE = 'application/cloudevents-batch+json';
+const NOTHING = Buffer.alloc(0);
+
+/** Events out: none, one in binary mode, or several in a batch, in the order in which they have to be published. */
+export function eventsAnswer(records: readonly OutgoingRecord[], wantsBatch: boolean): Answer {
+  const events = records.map(outgoingEvent);
+  const [only, ...more] = events;
+  if (!wantsBatch && only === undefined) return { status: 204, headers: {}, body: NOTHING };
+  return wantsBatch || only === undefined || more.length > 0 ? batchAnswer(events) : binaryAnswer(only);
+}
+
+const batchAnswer = (events: readonly OutgoingEvent[]): Answer => ({
+  status: 200,
+  headers: { 'content-type': BATCH_TYPE },
+  body: Buffer.from(JSON.stringify(events.map(structuredOutgoing))),
+});
+
+function binaryAnswer({ attributes: { datacontenttype, ...attributes }, data }: OutgoingEvent): Answer {
+  const headers = Object.entries(attributes).map(([name, text]) => [`ce-${name}`, encodedHeader(text)]);
+  return {
+    status: 200,
+    headers: { ...Object.fromEntries(headers), 'content-type': datacontenttype ?? 'application/json' },
+    body: data,
+  };
+}
+
+/** All of it is on the event log. */
+export const PUBLISHED: Answer = { status: 204, headers: {}, body: NOTHING };
+
+export function problemAnswer(problem: Problem): Answer {
+  const { status, again } = PROBLEM_TYPES[problem.kind];
+  return {
+    status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(again && { 'retry-after': String(RETRY_AFTER_S) }),
+      ...(status === 401 && { 'www-authenticate': 'Bearer realm="fleetgc"' }),
+      ...(status === 405 && { allow: 'POST' }),
+    },
+    body: Buffer.from(problemDocument(problem)),
+  };
 }

@@ -1,5 +1,9 @@
-import { objectionToDocument } from '../../../../packages/policy/document-trust.ts';
-import { type PolicyDocument, readPolicyDocument } from '../../../../packages/policy/policy-document.ts';
+import {
+  objectionToDocument,
+  type PolicyDocument,
+  readPolicyDocument,
+} from '../../../../packages/policy/policy-document.ts';
+
 import { createPolicyKnowledge } from '../../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading } from '../../../../packages/policy/policy-reading.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';

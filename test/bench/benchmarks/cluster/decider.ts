@@ -2,7 +2,7 @@ import { graphGcHandler } from '../../../../packages/deciders/graph-gc/handler.t
 import { clusterOutput, type Input, type Outputs } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
-import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../../../packages/process/system-sources.ts';
 import { decide } from '../../../../packages/records/decide.ts';
 import { parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';

@@ -19,8 +19,8 @@ import {
   LEASES_SERVICE,
   SNAPSHOTS_SERVICE,
 } from '../../../../packages/cri/containerd/methods.ts';
+import { serviceError } from '../../../../packages/cri/containerd/server.ts';
 import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from '../../../../packages/cri/methods.ts';
-import { serviceError } from '../../../../packages/cri/served-calls.ts';
 import type { CriServer } from '../../../../packages/cri/server.ts';
 import { socketPathOf } from '../../../../packages/cri/socket-path.ts';
 

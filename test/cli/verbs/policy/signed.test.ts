@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { operatorPublication } from '../../../../cli/framework/task-event-log.ts';
 import { toRecord } from '../../../../packages/records/publisher.ts';
-import { readKeyFile } from '../../../../packages/records/trust/key-file.ts';
+import { readKeyFile } from '../../../../packages/records/trust/private-key.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import { approval, approvedPods } from '../../../fixtures/approval.ts';

@@ -1,5 +1,5 @@
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
+import { randomTraceIds } from '../../../../packages/process/system-sources.ts';
 import { createPublisher } from '../../../../packages/records/publisher.ts';
 import { type Signer, UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { Command } from '../../../../schemas/events/command.ts';

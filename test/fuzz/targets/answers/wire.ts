@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { unreadable } from '../../../../packages/cri/call-errors.ts';
-import type { Connection } from '../../../../packages/cri/connection.ts';
+import { type Connection, unreadable } from '../../../../packages/cri/connection.ts';
+
 import type { RpcMethod } from '../../../../packages/cri/rpc.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { isArray, isObject, type Json, toJson } from '../../mutate/json.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { readPolicyFiles } from '../../../../packages/policy/file/read-policy-file.ts';
-import { readKubeletFile } from '../../../../packages/policy/from-kubelet/kubelet-file.ts';
+import { readKubeletFile } from '../../../../packages/policy/from-kubelet/from-kubelet.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { readTrustRoots } from '../../../../packages/records/trust/roots-file.ts';
-import { readSignedRecord, signedRecordText } from '../../../../packages/records/trust/signed-record.ts';
+import { readSignedRecord, signedRecordText } from '../../../../packages/records/trust/statement.ts';
 import { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { KubeletConfiguration } from '../../../../schemas/policy/kubelet-configuration.ts';
 import { Policy } from '../../../../schemas/policy/policy.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
-import { openReadOnlyFile } from '../../../../packages/files/fixed-file.ts';
-import { encodeCopy, slotBytesFor } from '../../../../packages/files/fixed-file-format.ts';
+import { encodeCopy, openReadOnlyFile, slotBytesFor } from '../../../../packages/files/fixed-file.ts';
+
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { SeenFile } from '../../../../packages/records/trust/seen-generations.ts';
 import { ImageHistoryFile } from '../../../../schemas/state/image-history.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { answerEvents } from '../../../../services/deciders/functions/http/answer-events.ts';
-import { encodedHeader } from '../../../../services/deciders/functions/http/binary-event.ts';
 import { boundsOf } from '../../../../services/deciders/functions/http/bounds.ts';
+import { encodedHeader } from '../../../../services/deciders/functions/http/event-record.ts';
 import type { ContentMode } from '../../../../services/deciders/functions/http/read-events.ts';
+import { answerEvents } from '../../../../services/deciders/functions/http/run-function.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { lying, sentEvent } from '../../../services/deciders/functions/support/function-events.ts';
 import { lambdaRecord } from '../../../services/deciders/functions/support/lambda-events.ts';

@@ -1,8 +1,8 @@
 import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
 import { decide, type Handling } from '../../../../packages/records/decide.ts';
-import { topicIdOf } from '../../../../packages/records/parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
-import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
+
 import { createPublisher, type Publisher } from '../../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';

@@ -1,7 +1,7 @@
 import { verifySignaturesWith } from '../../../../packages/audit/verify/signatures.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
+import { WarningTrust } from '../../../../packages/records/trust/process-trust.ts';
 import { RequiredTrust } from '../../../../packages/records/trust/trust.ts';
-import { WarningTrust } from '../../../../packages/records/trust/warning-trust.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { type Outcome, REFUSED } from '../../engine/target.ts';
 import {

@@ -3,10 +3,10 @@ import { readPolicyHistory } from '../../../../packages/audit/policies/policy-hi
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from '../../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading } from '../../../../packages/policy/policy-reading.ts';
-import { believedGenerations } from '../../../../packages/policy/seen-versions.ts';
-import { unsignedStates } from '../../../../packages/policy/sign-again.ts';
+import { believedGenerations, highestGenerations } from '../../../../packages/policy/seen-versions.ts';
 import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
-import { highestGenerations } from '../../../../packages/policy/version-records.ts';
+import { unsignedStates } from '../../../../packages/policy/write-policies.ts';
+
 import { filterLetters, readStoredLetters } from '../../../../packages/read-model/letters.ts';
 import { planRedrive } from '../../../../packages/read-model/redrive.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';

@@ -3,8 +3,8 @@ import { takeByTopic } from '../../../../packages/audit/events/reading.ts';
 import { EventReader, RecordReader } from '../../../../packages/audit/events/record-reader.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
-import { distrustOf } from '../../../../packages/records/trust/distrust.ts';
-import { TRUST_OFF, type Trust } from '../../../../packages/records/trust/trust.ts';
+import { distrustOf, TRUST_OFF, type Trust } from '../../../../packages/records/trust/trust.ts';
+
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { pressureUnrelieved } from '../../../fixtures/results.ts';

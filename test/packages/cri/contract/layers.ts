@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
-import { type LayerTable, readImageLayers } from '../../../../packages/cri/containerd/image-layers.ts';
+import {
+  type LayerTable,
+  pulledImages,
+  readImageLayers,
+} from '../../../../packages/cri/containerd/image-layers.ts';
 import { readImageContent } from '../../../../packages/cri/containerd/layer-store.ts';
 import { withOtherUses } from '../../../../packages/cri/containerd/other-uses.ts';
-import { pulledImages } from '../../../../packages/cri/containerd/pulled-images.ts';
+
 import { connectContainerd } from '../../../../packages/cri/containerd/reader.ts';
 import type { InventoryLayer } from '../../../../schemas/events/inventory.ts';
 import { compareText } from '../../../../schemas/events/text-order.ts';

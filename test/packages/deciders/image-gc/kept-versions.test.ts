@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keptVersions } from '../../../../packages/deciders/image-gc/rules/keep-list.ts';
+import { keptVersions } from '../../../../packages/deciders/image-gc/rules/protection.ts';
 import { image } from '../../../fixtures/inventory.ts';
 import { runs } from '../../../support/property-runs.ts';
 

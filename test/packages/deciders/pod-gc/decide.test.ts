@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../../packages/deciders/pod-gc/decide.ts';
-import type { PodRemovalCause } from '../../../../schemas/events/pod-removal.ts';
+import type { PodRemovalCause } from '../../../../schemas/events/cluster-command.ts';
 import type { PodCandidate, Pods } from '../../../../schemas/events/pods.ts';
 import type { Approved } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decide } from '../../../../packages/deciders/pressure/decide.ts';
-import { type Assumed, assumedMet } from '../../../../packages/deciders/pressure/rules/assumed-met.ts';
+import { type Assumed, assumedMet } from '../../../../packages/deciders/pressure/rules/eviction.ts';
 import { policy } from '../../../fixtures/policy.ts';
 import { DEDICATED, disks, evictionPolicy, SINGLE, SPLIT, threshold } from './node-disks.ts';
 

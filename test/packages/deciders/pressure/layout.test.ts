@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../../packages/deciders/pressure/decide.ts';
-import { layoutOf } from '../../../../packages/decision/thresholds/layout.ts';
+import { layoutOf } from '../../../../packages/decision/thresholds/filesystem-usage.ts';
 import type { ReclaimAction } from '../../../../schemas/events/reclaim.ts';
 import type { EvictionSignal } from '../../../../schemas/policy/eviction.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';

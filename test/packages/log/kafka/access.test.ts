@@ -1,7 +1,7 @@
 import kafkajs, { type AclEntry } from 'kafkajs';
 import { expect, test } from 'vitest';
 import { accessRules } from '../../../../packages/log/access/access-rules.ts';
-import { addRules, findMissingRules } from '../../../../packages/log/kafka/client/access.ts';
+import { addRules, findMissingRules } from '../../../../packages/log/kafka/client/admin.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const wanted = accessRules({

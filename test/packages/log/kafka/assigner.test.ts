@@ -1,6 +1,6 @@
 import { AssignerProtocol, type GroupMember } from 'kafkajs';
 import { describe, expect, test } from 'vitest';
-import { planShared } from '../../../../packages/log/kafka/client/assigner.ts';
+import { planShared } from '../../../../packages/log/kafka/client/consumer.ts';
 
 const member = (memberId: string): GroupMember => ({
   memberId,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toBatches } from '../../../../packages/log/kafka/publishing/batches.ts';
+import { toBatches } from '../../../../packages/log/kafka/client/producer.ts';
 import { recordBytes } from '../../../../packages/log/limits.ts';
 import { partitionName, partitionOf } from '../../../../packages/log/partition.ts';
 import type { OutgoingRecord } from '../../../../packages/log/port.ts';

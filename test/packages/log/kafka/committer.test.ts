@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Commit, Committer } from '../../../../packages/log/kafka/subscribing/committer.ts';
+import { type Commit, Committer } from '../../../../packages/log/kafka/group-session.ts';
 import { deferred, silentContext, until } from '../probe.ts';
 
 type Request = readonly { readonly partition: number; readonly offset: string }[];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { findDifferences, topicConfig } from '../../../../packages/log/kafka/admin/compare-topics.ts';
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
+import { findDifferences, topicConfig } from '../../../../packages/log/kafka/topics.ts';
 import { TOPIC_NAMES, topicSpec } from '../../../../packages/log/partition.ts';
 import { differenceSentences } from '../../../../packages/log/topic-differences.ts';
 import type { TopicName } from '../../../../schemas/events/topics.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createMissing, type TopicAdmin } from '../../../../packages/log/kafka/admin/create-topics.ts';
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
+import { createMissing, type TopicAdmin } from '../../../../packages/log/kafka/topics.ts';
 import { TOPIC_NAMES } from '../../../../packages/log/partition.ts';
 
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: ['kafka:9092'], clientId: 'test' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { watchPartitions } from '../../../../packages/log/kafka/admin/declared-partitions.ts';
+import { watchPartitions } from '../../../../packages/log/kafka/topics.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 
 const TOPIC = TOPICS.commands.name;

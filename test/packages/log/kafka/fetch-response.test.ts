@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { crc32c } from '../../../../packages/log/kafka/client/checksum.ts';
 import { registerCodecs } from '../../../../packages/log/kafka/client/kafkajs-repairs.ts';
 import { tolerantWithin, withinBytes } from '../../../../packages/log/kafka/protocol/compression.ts';
-import { decodeFetch } from '../../../../packages/log/kafka/protocol/fetch-response.ts';
-import { toLogRecord } from '../../../../packages/log/kafka/protocol/record-batches.ts';
+import { decodeFetch, toLogRecord } from '../../../../packages/log/kafka/protocol/record-batches.ts';
 
 interface Encoded {
   readonly buffer: Buffer;

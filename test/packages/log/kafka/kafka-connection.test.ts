@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { followerName } from '../../../../packages/log/kafka/client/health.ts';
-import { createConnection } from '../../../../packages/log/kafka/client/kafka-connection.ts';
+import { createConnection, followerName } from '../../../../packages/log/kafka/client/kafka-connection.ts';
+
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';

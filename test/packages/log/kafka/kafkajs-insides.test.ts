@@ -13,7 +13,7 @@ import { isGroupChange, toEventLogError } from '../../../../packages/log/kafka/c
 import { repairKafkajs } from '../../../../packages/log/kafka/client/kafkajs-repairs.ts';
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
 import { gzipCodec, zstdCodec } from '../../../../packages/log/kafka/protocol/compression.ts';
-import { decodeFetch } from '../../../../packages/log/kafka/protocol/fetch-response.ts';
+import { decodeFetch } from '../../../../packages/log/kafka/protocol/record-batches.ts';
 import { silentContext } from '../probe.ts';
 
 interface Encoder {

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { topicConfig } from '../../../../packages/log/kafka/admin/compare-topics.ts';
 import { KafkaOptions, saslOf, secretsOf, tlsOf } from '../../../../packages/log/kafka/client/options.ts';
+import { topicConfig } from '../../../../packages/log/kafka/topics.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const minimal = { kind: 'kafka', brokers: ['kafka-1:9092'], clientId: 'agent' };

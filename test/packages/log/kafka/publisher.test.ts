@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import type { Batch } from '../../../../packages/log/kafka/publishing/batches.ts';
-import { Publisher, sendWithRetries } from '../../../../packages/log/kafka/publishing/publisher.ts';
+import type { Batch } from '../../../../packages/log/kafka/client/producer.ts';
+import { Publisher, sendWithRetries } from '../../../../packages/log/kafka/publish.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { deferred, keyElsewhere, outgoing, uniqueKey, until } from '../probe.ts';

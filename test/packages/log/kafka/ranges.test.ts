@@ -2,7 +2,7 @@ import { KafkaJSProtocolError } from 'kafkajs';
 import { expect, test } from 'vitest';
 import { createConnection } from '../../../../packages/log/kafka/client/kafka-connection.ts';
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
-import { type OffsetConnections, readRanges } from '../../../../packages/log/kafka/reading/ranges.ts';
+import { type OffsetConnections, readRanges } from '../../../../packages/log/kafka/read.ts';
 import { silentContext } from '../probe.ts';
 
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: ['broker:9092'], clientId: 'test' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReadBuffer } from '../../../../packages/log/kafka/reading/read-buffer.ts';
+import { ReadBuffer } from '../../../../packages/log/kafka/read.ts';
 import { onLog } from '../../../support/logs/log-record.ts';
 
 test('a batch of more records than a call takes arguments is given whole, with all that came beside it', () => {

@@ -1,10 +1,14 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bearerLogin } from '../../../../packages/log/kafka/client/bearer-login.ts';
 import { toEventLogError } from '../../../../packages/log/kafka/client/errors.ts';
-import { secretsOf } from '../../../../packages/log/kafka/client/options.ts';
-import { issuedTokens, tokenProvider } from '../../../../packages/log/kafka/client/tokens.ts';
+import {
+  bearerLogin,
+  issuedTokens,
+  secretsOf,
+  tokenProvider,
+} from '../../../../packages/log/kafka/client/options.ts';
+
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const CREDENTIALS = {

@@ -1,9 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import {
-  decodeTopicRights,
-  topicRightsRequest,
-} from '../../../../packages/log/kafka/protocol/topic-rights.ts';
+import { decodeTopicRights, topicRightsRequest } from '../../../../packages/log/access/own-rights.ts';
 
 interface Encoder {
   readonly buffer: Buffer;

@@ -9,8 +9,8 @@ import type { Row } from '../../../../packages/read-model/rows.ts';
 import { Store } from '../../../../packages/read-model/store.ts';
 import { openTables } from '../../../../packages/read-model/tables.ts';
 import { FactTrust } from '../../../../packages/read-model/trust.ts';
-import { topicIdOf } from '../../../../packages/records/parse/event-schemas.ts';
-import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
+
 import { DAY } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { logOf } from '../../audit/support/archives.ts';

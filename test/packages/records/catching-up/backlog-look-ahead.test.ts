@@ -3,7 +3,7 @@ import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
-import { createBacklogLookAhead } from '../../../../packages/records/catching-up/backlog-look-ahead.ts';
+import { createBacklogLookAhead } from '../../../../packages/records/look-ahead.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { observe } from '../../../fixtures/observe.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
-import { scanAhead } from '../../../../packages/records/catching-up/backlog-look-ahead.ts';
+import { scanAhead } from '../../../../packages/records/look-ahead.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';

@@ -6,16 +6,11 @@ import { containerGcHandler } from '../../../../packages/deciders/container-gc/h
 import { DECIDER as IMAGE_GC } from '../../../../packages/deciders/image-gc/decide.ts';
 import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import { overtakenHandler } from '../../../../packages/decision/overtaken-record.ts';
+import { overtakenHandler } from '../../../../packages/decision/overtaking.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
-import { scanAhead } from '../../../../packages/records/catching-up/backlog-look-ahead.ts';
-import {
-  type LookAhead,
-  lookAhead,
-  readAlone,
-} from '../../../../packages/records/catching-up/slice-look-ahead.ts';
 import { decide } from '../../../../packages/records/decide.ts';
+import { type LookAhead, lookAhead, readAlone, scanAhead } from '../../../../packages/records/look-ahead.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { createPublisher } from '../../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';

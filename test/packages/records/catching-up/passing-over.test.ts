@@ -4,7 +4,7 @@ import { startImageGc } from '../../../../packages/deciders/image-gc/main.ts';
 import { DECIDER } from '../../../../packages/deciders/pressure/decide.ts';
 import { pressureHandler } from '../../../../packages/deciders/pressure/handler.ts';
 import { startPressure } from '../../../../packages/deciders/pressure/main.ts';
-import { overtakenHandler } from '../../../../packages/decision/overtaken-record.ts';
+import { overtakenHandler } from '../../../../packages/decision/overtaking.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
-import { lookAhead } from '../../../../packages/records/catching-up/slice-look-ahead.ts';
+import { lookAhead } from '../../../../packages/records/look-ahead.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { OBJECTS_OF_A_NODE } from '../../../../schemas/events/value-bounds.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   createDeadLetterRateLimit,
   DEAD_LETTERS_PER_MINUTE,
-} from '../../../../packages/records/dead-letters/dead-letter-rate-limit.ts';
+} from '../../../../packages/records/dead-letters/dead-letters.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { firstWrong } from '../../../../packages/records/parse/schema-issues.ts';
+import { firstWrong } from '../../../../packages/records/parse/parse-record.ts';
 import { Inventory } from '../../../../schemas/events/inventory.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 

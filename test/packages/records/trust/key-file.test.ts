@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readKeyFile, writeKeyFile } from '../../../../packages/records/trust/key-file.ts';
 import { createKeyPair, keyIdOf, readPublicKey } from '../../../../packages/records/trust/key-pair.ts';
+import { readKeyFile, writeKeyFile } from '../../../../packages/records/trust/private-key.ts';
 import { isSignedBy } from '../../../../packages/records/trust/signature.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

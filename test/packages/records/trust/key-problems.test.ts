@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { keyProblems, ownKeyProblems } from '../../../../packages/records/trust/key-problems.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
+import { keyProblems, ownKeyProblems } from '../../../../packages/records/trust/private-key.ts';
 import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 
 const DAY_MS = 86_400_000;

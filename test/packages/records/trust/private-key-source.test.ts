@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createKeyPair, keyIdOf } from '../../../../packages/records/trust/key-pair.ts';
-import { readPrivateKey } from '../../../../packages/records/trust/private-key-source.ts';
+import { readPrivateKey } from '../../../../packages/records/trust/private-key.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const { privateKeyPem, publicKey } = createKeyPair();

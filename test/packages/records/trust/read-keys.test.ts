@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readKeys } from '../../../../packages/records/trust/read-keys.ts';
+import { readKeys } from '../../../../packages/records/trust/key-source.ts';
 import { certified, newKey, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { ScriptedLog } from '../../../support/logs/scripted-log.ts';
 

@@ -1,14 +1,18 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { provedGeneration } from '../../../../packages/records/trust/generation.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
-import { provedGeneration } from '../../../../packages/records/trust/proved-generation.ts';
+import { WarningTrust } from '../../../../packages/records/trust/process-trust.ts';
 import { claimedSignature, isOfTheFuture, signRecord } from '../../../../packages/records/trust/signature.ts';
-import { readSignedRecord, signedRecordText } from '../../../../packages/records/trust/signed-record.ts';
 import { signerOf, UNSIGNED } from '../../../../packages/records/trust/signer.ts';
-import { objectionToSubject } from '../../../../packages/records/trust/speaks-for.ts';
 import { KeySigner, UNSIGNED_STATE } from '../../../../packages/records/trust/state-signer.ts';
-import { NOBODY_PROVED, RequiredTrust, SIGNED_TOPICS } from '../../../../packages/records/trust/trust.ts';
-import { WarningTrust } from '../../../../packages/records/trust/warning-trust.ts';
+import { readSignedRecord, signedRecordText } from '../../../../packages/records/trust/statement.ts';
+import {
+  NOBODY_PROVED,
+  objectionToSubject,
+  RequiredTrust,
+  SIGNED_TOPICS,
+} from '../../../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 

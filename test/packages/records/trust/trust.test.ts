@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
-import type { DistrustReason } from '../../../../packages/records/trust/distrust.ts';
-import { judgingApart } from '../../../../packages/records/trust/judging-apart.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
+import { judgingApart } from '../../../../packages/records/trust/process-trust.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
-import { RequiredTrust, signsFactsAlone, TRUST_OFF } from '../../../../packages/records/trust/trust.ts';
+import {
+  type DistrustReason,
+  RequiredTrust,
+  signsFactsAlone,
+  TRUST_OFF,
+} from '../../../../packages/records/trust/trust.ts';
+
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../../packages/log/port.ts';
 import type { PolicyWriter } from '../../../../packages/policy/write-policies.ts';
+import { randomTraceIds } from '../../../../packages/process/system-sources.ts';
 import { newTrace } from '../../../../packages/process/trace.ts';
-import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
 import { UNSIGNED_STATE } from '../../../../packages/records/trust/state-signer.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import type { ActingLog } from '../../../../services/dashboard/actions/perform.ts';

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
-import { exportDocument } from '../../../../packages/policy/export-document.ts';
-import { policyDocumentText, readPolicyDocument } from '../../../../packages/policy/policy-document.ts';
+import {
+  exportDocument,
+  policyDocumentText,
+  readPolicyDocument,
+} from '../../../../packages/policy/policy-document.ts';
+
 import { keyOf } from '../../../../packages/records/parse/record-key.ts';
 import type { SigningKey } from '../../../../packages/records/trust/key-pair.ts';
 import type { TrustChoice } from '../../../../packages/records/trust/process-trust.ts';

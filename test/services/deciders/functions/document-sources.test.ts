@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../../../../packages/policy/policy-document.ts';
 import { HOUR_MS } from '../../../../packages/process/durations.ts';
 import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
-import { fileSource } from '../../../../services/deciders/functions/policies/file-source.ts';
-import { urlSource } from '../../../../services/deciders/functions/policies/url-source.ts';
+import { fileSource, urlSource } from '../../../../services/deciders/functions/policies/document-source.ts';
+
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { PAIR } from '../../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

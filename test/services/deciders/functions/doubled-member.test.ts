@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { doubledMemberAt } from '../../../../services/deciders/functions/http/doubled-member.ts';
+import { doubledMemberAt } from '../../../../services/deciders/functions/http/read-events.ts';
 
 test.each([
   ['{"a":1,"b":1,"a":1}', 1, 'a'],

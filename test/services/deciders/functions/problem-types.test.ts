@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { DeadLetterCause } from '../../../../schemas/events/dead-letter.ts';
-import { kindOfCause, PROBLEM_TYPES } from '../../../../services/deciders/functions/http/problem-types.ts';
-import { STATUSES } from '../../../../services/deciders/functions/http/statuses.ts';
+import {
+  kindOfCause,
+  PROBLEM_TYPES,
+  STATUSES,
+} from '../../../../services/deciders/functions/http/problem.ts';
+
 import { textOf } from '../../../deploy/files.ts';
 import { tableRows } from '../../../docs/markdown.ts';
 

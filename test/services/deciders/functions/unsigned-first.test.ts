@@ -5,8 +5,8 @@ import type { TrustChoice } from '../../../../packages/records/trust/process-tru
 import { SeenGenerations } from '../../../../packages/records/trust/seen-generations.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
-import { answerEvents } from '../../../../services/deciders/functions/http/answer-events.ts';
 import { boundsOf } from '../../../../services/deciders/functions/http/bounds.ts';
+import { answerEvents } from '../../../../services/deciders/functions/http/run-function.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { certified, FLEET, newKey, rootsOf, SIGNED_AT_MS, signingWith } from '../../../fixtures/trust.ts';
 import { lying, outgoing, type SentEvent, sentEvent } from './support/function-events.ts';

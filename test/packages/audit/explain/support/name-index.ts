@@ -7,7 +7,7 @@ import {
   searchNames,
 } from '../../../../../packages/archive/names.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
-import { topicIdOf } from '../../../../../packages/records/parse/event-schemas.ts';
+import { topicIdOf } from '../../../../../packages/records/parse/parse-record.ts';
 import { readPartition } from '../../../../../packages/records/read-log.ts';
 import { TOPICS, type TopicName } from '../../../../../schemas/events/topics.ts';
 import { logInMemory } from './log-in-memory.ts';

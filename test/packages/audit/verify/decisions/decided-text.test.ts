@@ -7,8 +7,8 @@ import { decideAgain, provedByText } from '../../../../../packages/audit/verify/
 import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handler.ts';
-import { decisionId } from '../../../../../packages/decision/common-record.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
+import { decisionId } from '../../../../../packages/decision/record.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { appliedPolicy } from '../../../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../../../fixtures/inventory.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import { decidedBy, mayHaveOutputs } from '../../../../../packages/audit/verify/outputs.ts';
 import { removalCounts } from '../../../../../packages/audit/verify/removals.ts';
-import { endingId } from '../../../../../packages/decision/decision-record.ts';
+import { endingId } from '../../../../../packages/decision/record.ts';
 import { image, inventory } from '../../../../fixtures/inventory.ts';
 import { verdictsOf } from '../../../../fixtures/verdicts.ts';
 import { logOf } from '../../support/archives.ts';

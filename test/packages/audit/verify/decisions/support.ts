@@ -4,9 +4,9 @@ import type {
   RecordedDecision,
 } from '../../../../../packages/audit/events/recorded-decision.ts';
 import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { decisionId } from '../../../../../packages/decision/common-record.ts';
 import type { WrittenEvent } from '../../../../../packages/decision/freezable-decider.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
+import { decisionId } from '../../../../../packages/decision/record.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { inventory, NODE } from '../../../../fixtures/inventory.ts';

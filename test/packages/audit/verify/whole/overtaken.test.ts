@@ -6,9 +6,9 @@ import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handle
 import { startImageGc } from '../../../../../packages/deciders/image-gc/main.ts';
 import { pressureHandler } from '../../../../../packages/deciders/pressure/handler.ts';
 import { startPressure } from '../../../../../packages/deciders/pressure/main.ts';
-import { decisionId } from '../../../../../packages/decision/common-record.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../../packages/decision/policy-set.ts';
+import { decisionId } from '../../../../../packages/decision/record.ts';
 import { partitionOf } from '../../../../../packages/log/partition.ts';
 import type { OutgoingRecord } from '../../../../../packages/log/port.ts';
 import { Decision } from '../../../../../schemas/events/decision.ts';

@@ -13,7 +13,7 @@ import { createMetrics } from '../../../../../packages/process/metrics.ts';
 import { systemSources } from '../../../../../packages/process/system-sources.ts';
 import { keyOf } from '../../../../../packages/records/parse/record-key.ts';
 import type { SigningKey } from '../../../../../packages/records/trust/key-pair.ts';
-import { readKeys } from '../../../../../packages/records/trust/read-keys.ts';
+import { readKeys } from '../../../../../packages/records/trust/key-source.ts';
 import { SeenGenerations } from '../../../../../packages/records/trust/seen-generations.ts';
 import { signRecord } from '../../../../../packages/records/trust/signature.ts';
 import { RequiredTrust } from '../../../../../packages/records/trust/trust.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ErrorCode } from '../../../../../packages/process/error-codes.ts';
-import { FleetGcError } from '../../../../../packages/process/errors.ts';
+import { type ErrorCode, FleetGcError } from '../../../../../packages/process/errors.ts';
+
 import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
 import { Remover } from '../../../../../services/node/executor/remove.ts';
 import { runtimeImage } from '../../../../fixtures/listing.ts';

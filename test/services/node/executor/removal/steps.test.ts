@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
-import type { ErrorCode } from '../../../../../packages/process/error-codes.ts';
-import { FleetGcError } from '../../../../../packages/process/errors.ts';
+import { type ErrorCode, FleetGcError } from '../../../../../packages/process/errors.ts';
+
 import { type FreshFacts, refused } from '../../../../../services/node/executor/judge.ts';
 import { openDirectory, type PodLogAccess } from '../../../../../services/node/executor/pod-logs.ts';
 import { Remover } from '../../../../../services/node/executor/remove.ts';

@@ -11,8 +11,8 @@ import {
 import type { OutgoingRecord } from '../../../../../packages/log/port.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { createMetrics, type Metrics } from '../../../../../packages/process/metrics.ts';
-import { topicIdOf } from '../../../../../packages/records/parse/event-schemas.ts';
-import { parseRecord } from '../../../../../packages/records/parse/parse-record.ts';
+import { parseRecord, topicIdOf } from '../../../../../packages/records/parse/parse-record.ts';
+
 import { createPublisher } from '../../../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../../../packages/records/trust/signer.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
