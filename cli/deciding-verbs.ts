@@ -1,6 +1,6 @@
 import { service, type VerbGroup } from './framework/verb.ts';
 
-/** The decision services, together, each by itself, and as functions; `cli/verb-list.ts` has them among all verbs. */
+/** The decision services, together, each by itself, and as functions; `cli/verbs.ts` has them among all verbs. */
 export const DECIDING_VERBS = [
   {
     heading: 'Once per fleet, in any number of replicas:',

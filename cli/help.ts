@@ -1,6 +1,5 @@
 import type { ListedVerb } from './framework/verb.ts';
-import { VERB_FAMILIES, type VerbFamily } from './verb-families.ts';
-import { ALL_VERBS, VERB_GROUPS } from './verb-list.ts';
+import { ALL_VERBS, VERB_FAMILIES, VERB_GROUPS, type VerbFamily } from './verbs.ts';
 
 const INDENT = '  ';
 const GAP = 2;

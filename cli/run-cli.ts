@@ -1,13 +1,16 @@
 import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
 import { failureText } from '../packages/text/lines-text.ts';
-import { findVerb, type Wanted } from './find-verb.ts';
-import { namedAs, pluginEnvironment, programName } from './framework/called-as.ts';
+import {
+  namedAs,
+  pluginEnvironment,
+  programName,
+  requireSupportedNode,
+  versionLine,
+} from './framework/program.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
-import { requireSupportedNode } from './framework/supported-node.ts';
 import { loadVerb } from './framework/verb.ts';
-import { versionLine } from './framework/version-line.ts';
 import { familyHelp, overviewHelp } from './help.ts';
-import { loadAllVerbs } from './load-all-verbs.ts';
+import { findVerb, loadAllVerbs, type Wanted } from './verbs.ts';
 
 /** Runs `fleetgc` with these arguments. Returns the exit code. */
 export async function runCli(

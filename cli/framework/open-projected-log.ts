@@ -6,7 +6,7 @@ import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import type { ProjectedLog } from '../../packages/read-model/read.ts';
 import { forAsking, readEventLogSettings } from '../options/event-log-options.ts';
-import { openAuditLog } from './open-audit-log.ts';
+import { openAuditLog } from './audit-log.ts';
 import { requireEventLogFile } from './task-event-log.ts';
 import type { VerbContext } from './verb.ts';
 

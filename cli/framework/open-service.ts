@@ -7,11 +7,11 @@ import { systemSources } from '../../packages/process/system-sources.ts';
 import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
 import type { TracingChoice } from '../../packages/tracing/port.ts';
+import { readTracing } from '../options/common-options.ts';
 import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
-import { readTracing } from '../options/tracing-options.ts';
 import type { VerbContext } from './verb.ts';
 
-export interface ServiceOptions extends EventLogChoice {
+interface ServiceOptions extends EventLogChoice {
   readonly httpAddress: Address | null;
   readonly otlpEndpoint?: string | undefined;
 }
@@ -44,7 +44,7 @@ export function tracingOf(
   return tracing;
 }
 
-export interface ServiceNeeds {
+interface ServiceNeeds {
   readonly service: string;
   readonly eventLog: EventLogOptions;
   readonly trust: TrustChoice;
@@ -60,3 +60,7 @@ export function openServiceOn({ service, ...needs }: ServiceNeeds): Promise<Serv
   needs.logger.info({ version, log: needs.eventLog.kind }, 'starting');
   return openServiceProcess({ ...needs, build: { service, version }, sources: systemSources });
 }
+
+/** For a task that runs on: what is worth a line is on stdout; the services' own log is for those who ask for more. */
+export const quieter = (logger: Logger): Logger =>
+  logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger;

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { onWideFile } from '../../packages/files/wide-files.ts';
-import { toFleetGcError } from '../../packages/process/errors.ts';
+import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 import { createLogger, type LogDestination, stackText } from '../../packages/process/logger.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
 import { failureText, linesText } from '../../packages/text/lines-text.ts';
-import { namedAs, programName } from './called-as.ts';
-import { refuseElsewhere } from './linux-verbs.ts';
-import { gatherSources, unknownVariables } from './option-sources.ts';
-import { ProgressLine } from './progress.ts';
-import type { LoadVerbs, PreparedVerb, Verb } from './verb.ts';
+import { nearestName } from '../../packages/text/nearest-name.ts';
+import { namedAs, programName, whyMissing } from './program.ts';
+import { type LoadVerbs, type PreparedVerb, ProgressLine, type Verb } from './verb.ts';
 import { readVerbArguments } from './verb-arguments.ts';
 import { WrittenRecords } from './written-records.ts';
 
@@ -150,4 +149,130 @@ function plainSentence(json: string): string {
   const [first = '', ...more] = lines;
   const cause = problem === undefined ? '' : ` (${problem})`;
   return `${linesText([`${level === 'warn' ? 'warning: ' : ''}${first}${cause}`, ...more])}${stackText(err)}`;
+}
+
+type Environment = OptionSources['environment'];
+
+const PREFIX = 'FLEETGC_';
+const CONFIG_VARIABLE = 'FLEETGC_CONFIG';
+
+/** Kubernetes gives every container variables for each service, which may well be called fleetgc. */
+const OF_A_SERVICE = /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
+const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
+
+interface Given {
+  readonly flags: OptionSources['flags'];
+  /** Of the config file, as the command line has it. */
+  readonly configPath: string | undefined;
+  readonly environment: Environment;
+}
+
+/** Everything that options are read from. The code of the other verbs is only loaded where there is a config file. */
+export async function gatherSources(
+  { flags, configPath, environment }: Given,
+  allVerbs: LoadVerbs,
+): Promise<OptionSources> {
+  const file = readConfigFile(configPath ?? environment[CONFIG_VARIABLE]);
+  const otherKeys = file === null ? new Set<string>() : fileKeys(await allVerbs());
+  return { flags, environment, file, otherKeys, whyMissing: whyMissing(environment) };
+}
+
+function readConfigFile(path: string | undefined): OptionSources['file'] {
+  if (path === undefined || path === '') return null;
+  const read = readTextFile(path);
+  if (read.ok) return { path, text: read.text };
+  throw new FleetGcError('CONFIG_INVALID', `the config file ${path} cannot be read: ${read.reason}`);
+}
+
+/** One config file may serve every verb of a machine, so it may name options of others. */
+const fileKeys = (verbs: readonly Verb[]): ReadonlySet<string> =>
+  new Set(
+    verbs.flatMap(({ options }) => options.filter(({ positional }) => !positional).map(({ key }) => key)),
+  );
+
+/**
+ * One sentence for each variable that looks like a setting and is none of any verb's. The code of the other verbs is
+ * only loaded (`allVerbs`) where `verb` alone does not explain them all.
+ */
+export async function unknownVariables(
+  environment: Environment,
+  verb: Verb,
+  allVerbs: LoadVerbs,
+): Promise<readonly string[]> {
+  const own = variablesOf([verb]);
+  const notOwn = settingsIn(environment).filter((name) => !own.has(name));
+  if (notOwn.length === 0) return [];
+  const known = variablesOf(await allVerbs());
+  return notOwn.filter((name) => !known.has(name)).map((name) => unknownText(name, known));
+}
+
+const settingsIn = (environment: Environment): readonly string[] =>
+  Object.entries(environment).flatMap(([name, value = '']) =>
+    name.startsWith(PREFIX) && value !== '' && !OF_A_SERVICE.test(name) && !SERVICE_URL.test(value)
+      ? [name]
+      : [],
+  );
+
+const variablesOf = (verbs: readonly Verb[]): ReadonlySet<string> =>
+  new Set([
+    CONFIG_VARIABLE,
+    ...verbs.flatMap(({ options }) =>
+      options.filter(({ commandLineOnly }) => !commandLineOnly).map(({ variable }) => variable),
+    ),
+  ]);
+
+/** What all of them begin with makes no two alike. */
+function unknownText(name: string, known: ReadonlySet<string>): string {
+  const nearest = nearestName(withoutPrefix(name), [...known].map(withoutPrefix));
+  const meant = nearest === undefined ? '' : `; did you mean ${PREFIX}${nearest}?`;
+  return `the environment variable ${name} is no setting and is ignored${meant}`;
+}
+
+const withoutPrefix = (name: string): string => name.slice(PREFIX.length);
+
+interface LinuxNeed {
+  /** What of Linux it looks at, or makes up. */
+  readonly needs: string;
+  /** The option with which it looks at no machine. */
+  readonly unless?: string;
+}
+
+const A_NODE = 'it works on a node';
+const A_SIMULATED_NODE = 'its simulated nodes have the clock and the sockets of Linux';
+
+/** The verbs that work on Linux alone. All others ask and steer from anywhere. */
+const LINUX_VERBS: Readonly<Record<string, LinuxNeed>> = {
+  run: { needs: A_NODE },
+  node: { needs: A_NODE },
+  'node-agent': { needs: A_NODE },
+  'node-executor': { needs: A_NODE },
+  'cri-proxy': { needs: A_NODE },
+  'doctor node': { needs: A_NODE },
+  plan: { needs: 'it looks at a node', unless: 'inventory' },
+  demo: { needs: A_SIMULATED_NODE },
+  'simulate-node': { needs: A_SIMULATED_NODE },
+};
+export const LINUX_VERB_NAMES: readonly string[] = Object.keys(LINUX_VERBS);
+
+const PLATFORM_NAMES: Partial<Readonly<Record<NodeJS.Platform, string>>> = {
+  win32: 'Windows',
+  darwin: 'macOS',
+};
+
+/** Throws `PLATFORM_UNSUPPORTED` where the verb cannot work on this platform with these options. */
+export function refuseElsewhere(
+  verbName: string,
+  flags: OptionSources['flags'],
+  platform: NodeJS.Platform,
+): void {
+  const need = LINUX_VERBS[verbName];
+  if (need === undefined || platform === 'linux') return;
+  const { needs, unless } = need;
+  if (unless !== undefined && flags[unless] !== undefined) return;
+  const where = PLATFORM_NAMES[platform] ?? platform;
+  const instead = unless === undefined ? '' : ` With --${unless} it looks at no machine, and works here too.`;
+  throw new FleetGcError(
+    'PLATFORM_UNSUPPORTED',
+    `not supported on ${where}: ${needs}, which has to run Linux. Run it on a Linux machine.${instead} Verbs that ask or steer a fleet work from here, with Kafka.`,
+  );
 }

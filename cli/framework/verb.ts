@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { LogDestination } from '../../packages/process/logger.ts';
 import {
   describeOptions,
   type OptionInfo,
@@ -11,8 +12,8 @@ import {
   parseOptions,
 } from '../../packages/process/options/read-options.ts';
 import { SHUTDOWN_LIMIT_MS } from '../../packages/process/run.ts';
+import { printableLine } from '../../packages/text/printable.ts';
 import { loggingOptions } from '../options/common-options.ts';
-import { isForPeople, NO_PROGRESS, type Progress } from './progress.ts';
 import type { WrittenRecords } from './written-records.ts';
 
 /** What a verb gets from the process it runs in. */
@@ -39,7 +40,7 @@ export interface VerbContext {
 export type LoadVerbs = () => Promise<readonly Verb[]>;
 
 const LoggingOptions = z.object(loggingOptions);
-export type LoggingOptions = z.infer<typeof LoggingOptions>;
+type LoggingOptions = z.infer<typeof LoggingOptions>;
 
 /** A verb whose options were read and found good. */
 export interface PreparedVerb {
@@ -73,7 +74,7 @@ interface VerbTitle {
 }
 
 /** Imports the file of a verb. */
-export type LoadVerb = () => Promise<{ readonly verb: VerbBody }>;
+type LoadVerb = () => Promise<{ readonly verb: VerbBody }>;
 
 export const service = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
   ({ name, summary, kind: 'service', load }) as const;
@@ -89,7 +90,7 @@ export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> =
 export interface Verb extends VerbTitle, VerbBody {}
 
 /** What the file of a verb holds. */
-export interface VerbBody extends VerbTexts {
+interface VerbBody extends VerbTexts {
   readonly options: readonly OptionInfo[];
   /** How long an orderly stop may take. */
   readonly shutdownLimitMs: number;
@@ -104,7 +105,7 @@ export interface VerbTexts {
   readonly examples: readonly [string, ...string[]];
 }
 
-export interface VerbDefinition<S extends OptionsSchema> extends VerbTexts {
+interface VerbDefinition<S extends OptionsSchema> extends VerbTexts {
   readonly options: S;
   /** When not given: 25 s. */
   readonly shutdownLimitMs?: number;
@@ -136,5 +137,66 @@ export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S
       }
       throw configError([...(own.ok ? [] : own.problems), ...(logging.ok ? [] : logging.problems)]);
     },
+  };
+}
+
+/** What a verb reports while it works, and nothing else: where progress is shown, and how often, is decided here alone. */
+export interface Progress {
+  /** Milliseconds since the verb began, by a clock that does not jump. */
+  readonly elapsedMs: () => number;
+  /** Shows how far the work is, if a line is due. The line is made only then. */
+  readonly report: (line: () => string) => void;
+}
+
+/** Formats that people read. What asks for another one is a program, which gets no progress. */
+const FORMATS_FOR_PEOPLE: readonly unknown[] = [undefined, 'table', 'wide', 'text', 'markdown'];
+const isForPeople = (format: unknown): boolean => FORMATS_FOR_PEOPLE.includes(format);
+
+/** On a terminal, where each line takes the place of the one before. */
+const TERMINAL_EVERY_MS = 200;
+/** In a file or a pipe, where each line remains. */
+const LINE_EVERY_MS = 5_000;
+const CLEAR_LINE = '\r\u001b[2K';
+
+/** What a line of progress ends in, so that it can be told from what is worth reading later. */
+export const ONGOING = ' …';
+
+export const NO_PROGRESS: Progress = { elapsedMs: () => 0, report: () => undefined };
+
+/**
+ * Progress on stderr: on a terminal at once, in one line that the next message clears; elsewhere as lines, the first one
+ * after five seconds.
+ */
+export class ProgressLine implements Progress {
+  readonly #stderr: LogDestination;
+  readonly #now: () => number;
+  readonly #startedMs: number;
+  #dueMs: number;
+  #isShown = false;
+
+  constructor(stderr: LogDestination, now: () => number) {
+    this.#stderr = stderr;
+    this.#now = now;
+    this.#startedMs = now();
+    this.#dueMs = this.#startedMs + (stderr.isTerminal ? 0 : LINE_EVERY_MS);
+  }
+
+  readonly elapsedMs = (): number => this.#now() - this.#startedMs;
+
+  readonly report = (line: () => string): void => {
+    const nowMs = this.#now();
+    if (nowMs < this.#dueMs) return;
+    const { isTerminal } = this.#stderr;
+    this.#dueMs = nowMs + (isTerminal ? TERMINAL_EVERY_MS : LINE_EVERY_MS);
+    const text = printableLine(`${line()}${ONGOING}`);
+    this.#stderr.write(isTerminal ? `${CLEAR_LINE}${text}` : `${text}\n`);
+    this.#isShown = isTerminal;
+  };
+
+  /** Takes the line off the terminal, before anything else is written there and at the end. */
+  readonly clear = (): void => {
+    if (!this.#isShown) return;
+    this.#isShown = false;
+    this.#stderr.write(CLEAR_LINE);
   };
 }

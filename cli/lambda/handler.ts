@@ -5,7 +5,7 @@ import { createDeadLetters } from '../../packages/records/dead-letters/dead-lett
 import type { DecisionFunction } from '../../services/deciders/functions/decision-function.ts';
 import { answerLambda, type LambdaAnswer } from '../../services/deciders/functions/lambda/answer-lambda.ts';
 import { openServedFunction, type ServedFunction } from '../framework/open-function.ts';
-import { requireSupportedNode } from '../framework/supported-node.ts';
+import { requireSupportedNode } from '../framework/program.ts';
 import { loggingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { functionOptions } from '../options/function-options.ts';

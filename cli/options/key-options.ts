@@ -4,7 +4,7 @@ import { FilePath, Switch, Text, withMeta } from '../../packages/process/options
 import { readPublicKey } from '../../packages/records/trust/key-pair.ts';
 import { PublicKeyText } from '../../schemas/keys/key-statement.ts';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
-import { rootKeyOptions } from './private-key-options.ts';
+import { rootKeyOptions } from './trust-options.ts';
 
 /** Whom to believe. */
 export const trustRootsOption = {

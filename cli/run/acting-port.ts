@@ -7,7 +7,7 @@ import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { WrittenRecords } from '../framework/written-records.ts';
-import { auditLogOptions } from '../options/audit-log-options.ts';
+import { auditLogOptions } from '../options/archive-options.ts';
 import { readDashboardTrust, signingOptions } from '../options/trust-options.ts';
 
 /** The options of a process from which people act. */

@@ -8,8 +8,8 @@ import { apiServerOptions } from '../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../services/cluster/open-cluster.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { chosenClusterPolicy, clusterPolicyOptions } from '../options/cluster-policy-options.ts';
-import { cascadeLines } from '../views/cluster/cascade-lines.ts';
+import { chosenClusterPolicy, clusterPolicyOptions } from '../options/policy-files.ts';
+import { cascadeLines } from '../views/cluster.ts';
 
 const KindAndName = z.string().transform((text, context): ObjectNamed => {
   const named = objectNamed(text);

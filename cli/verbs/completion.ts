@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
-import { bashScript } from '../completion/bash.ts';
-import { kubectlAnswer } from '../completion/candidates.ts';
-import { type Completed, completedVerbs } from '../completion/completed-verbs.ts';
-import { fishScript } from '../completion/fish.ts';
-import { zshScript } from '../completion/zsh.ts';
+import { bashScript, fishScript, zshScript } from '../completion/shells.ts';
+import { type Completed, completedVerbs, kubectlAnswer } from '../completion/verbs.ts';
+
 import { defineVerb, type Verb } from '../framework/verb.ts';
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<

@@ -9,14 +9,14 @@ import { readPeople } from '../../services/dashboard/access/sessions.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
 import { openProjectedLog } from '../framework/open-projected-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
-import { auditLogOptions, threadSource } from '../options/audit-log-options.ts';
+import { auditLogOptions, threadSource } from '../options/archive-options.ts';
 import { probeOptions } from '../options/common-options.ts';
 import { LogSize } from '../options/event-log-options.ts';
 import { readingFactsOptions, readReadingFacts } from '../options/reading-facts-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readReadingRoots } from '../options/trust-options.ts';
 import { actingOptions, actingPort } from '../run/acting-port.ts';
-import { DASHBOARD_WORDING } from '../views/audit/dashboard-wording.ts';
+import { DASHBOARD_WORDING } from '../views/dashboard-wording.ts';
 
 const Url = withMeta(
   z

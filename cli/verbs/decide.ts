@@ -4,9 +4,9 @@ import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
+
 import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
 
 interface DeciderVerb extends VerbTexts {

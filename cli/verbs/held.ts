@@ -5,12 +5,12 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { onEventLog } from '../options/approval-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { onEventLog } from '../options/steering-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { heldLines } from '../views/cluster/held-lines.ts';
-import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
+import { heldLines } from '../views/held.ts';
+import { warnOfUnreadable } from '../views/policies.ts';
 
 export const verb = defineVerb({
   help: [

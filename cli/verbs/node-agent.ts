@@ -5,9 +5,9 @@ import { runAgentOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
+
 import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({

@@ -10,9 +10,9 @@ import { NODE_SHUTDOWN_LIMIT_MS, runExecutorOnly } from '../../services/node/run
 import { openThisNode } from '../../services/node/this-machine.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
+
 import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({

@@ -18,10 +18,10 @@ import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { policiesOf } from '../run/run-policies.ts';
-import { answerLines } from '../views/plan/answer-lines.ts';
-import { planTable } from '../views/plan/plan-table.ts';
-import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
+import { policiesOf } from '../run/policies.ts';
+import { answerLines, planTable } from '../views/plan.ts';
+
+import { warnOfUnreadable } from '../views/policies.ts';
 
 const commandLineOnly = true;
 /** Answers that wait for a reader which is slower, in characters. */

@@ -9,13 +9,13 @@ import { openCluster } from '../../services/cluster/open-cluster.ts';
 import { PolicyController } from '../../services/cluster/policy-controller/main.ts';
 import { canNamePolicies } from '../../services/cluster/policy-controller/written-policy.ts';
 import { openTurns } from '../../services/cluster/turns.ts';
-import { controllerPolicyLog } from '../framework/controller-policy-log.ts';
 import { openService } from '../framework/open-service.ts';
+import { controllerPolicyLog } from '../framework/policy-writer.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
+
 import { readPolicyControllerTrust, signingOptions } from '../options/trust-options.ts';
 
 const SHORTEST_COUNT_MS = 10 * SECOND_MS;

@@ -4,15 +4,15 @@ import { FilePath, Switch, withMeta } from '../../packages/process/options/optio
 import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
-import { openServiceOn, tracingOf } from '../framework/open-service.ts';
-import { quieter } from '../framework/quieter.ts';
+import { openServiceOn, quieter, tracingOf } from '../framework/open-service.ts';
+
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
-import { runPipeline } from '../run/run-pipeline.ts';
-import { policiesOf } from '../run/run-policies.ts';
+
+import { runPipeline } from '../run/pipeline.ts';
+import { policiesOf } from '../run/policies.ts';
 
 const { logMaxSize } = eventLogOptions('embedded');
 

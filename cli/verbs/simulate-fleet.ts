@@ -13,13 +13,13 @@ import { SeenGenerations } from '../../packages/records/trust/seen-generations.t
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { openService } from '../framework/open-service.ts';
+import { jsonText } from '../framework/output.ts';
 import { openUnsignedWriter } from '../framework/policy-writer.ts';
-import { jsonText } from '../framework/printable-documents.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
+
 import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 /** A reclaim has five rounds. */

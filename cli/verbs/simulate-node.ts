@@ -10,9 +10,9 @@ import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
 import { executorOptions } from '../../services/node/node-options.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { httpOptions } from '../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { tracingOptions } from '../options/tracing-options.ts';
+
 import { readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 const START_PERCENT = 70;

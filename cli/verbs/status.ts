@@ -5,7 +5,7 @@ import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { statusLines } from '../views/fleet/status-lines.ts';
+import { statusLines } from '../views/status.ts';
 
 export const verb = defineVerb({
   help: [

@@ -12,14 +12,13 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { readRemoved } from '../../services/cluster/ask/read-removed.ts';
 import { type Creatable, undone } from '../../services/cluster/ask/undo.ts';
-import { openAuditLog } from '../framework/open-audit-log.ts';
+import { openAuditLog } from '../framework/audit-log.ts';
 import { type ManifestFormat, manifestOptions } from '../framework/output.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
-import { auditLogOptions } from '../options/audit-log-options.ts';
+import { auditLogOptions } from '../options/archive-options.ts';
 import { pointOption, timeRange } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { manifestDocument, manifestText } from '../views/cluster/manifest-text.ts';
-import { undoLines } from '../views/cluster/undo-lines.ts';
+import { manifestDocument, manifestText, undoLines } from '../views/undo.ts';
 
 export const verb = defineVerb({
   help: [

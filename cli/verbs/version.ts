@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { FROZEN_DECIDERS } from '../../packages/audit/deciders/deciders.ts';
 import { PRODUCT_COMMIT, PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
+import { versionLine } from '../framework/program.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { versionLine } from '../framework/version-line.ts';
 
 export const verb = defineVerb({
   help: [

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadAllVerbs } from '../../cli/load-all-verbs.ts';
+import { loadAllVerbs } from '../../cli/verbs.ts';
 import { chartSettingsText } from './chart-settings.ts';
 
 writeFileSync(

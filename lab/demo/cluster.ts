@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { decisionLines, type Judged, resultLines } from '../../cli/run/cluster/cluster-lines.ts';
-import { candidatesOf } from '../../cli/run/cluster/follow-cluster.ts';
-import { eventsOf } from '../../cli/run/follow.ts';
-import { type Named, nameOf, objectsText } from '../../cli/views/cluster/object-text.ts';
+import { candidatesOf, decisionLines, type Judged, resultLines } from '../../cli/run/cluster.ts';
+
+import { eventsOf } from '../../cli/run/lines.ts';
+import { type Named, nameOf, objectsText } from '../../cli/views/cluster.ts';
 import { ruleWords } from '../../packages/deciders/rule-words.ts';
 import { writeNewFile } from '../../packages/files/open-file.ts';
 import type { ApiKind } from '../../packages/kube-api/resources.ts';

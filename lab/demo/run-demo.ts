@@ -6,13 +6,9 @@ import { z } from 'zod';
 import { openService } from '../../cli/framework/open-service.ts';
 import { operatorPublication } from '../../cli/framework/task-event-log.ts';
 import type { VerbContext } from '../../cli/framework/verb.ts';
-import { onEventLog } from '../../cli/options/approval-options.ts';
 import { eventLogOptions } from '../../cli/options/event-log-options.ts';
-import {
-  type Activity,
-  type ActivityReader,
-  createActivityReader,
-} from '../../cli/views/activity/activity-reader.ts';
+import { onEventLog } from '../../cli/options/steering-options.ts';
+import { type Activity, type ActivityReader, createActivityReader } from '../../cli/views/activity.ts';
 import type { EventLog, ReadEvent } from '../../packages/log/port.ts';
 import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';

@@ -1,8 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { versionLine } from '../../cli/framework/version-line.ts';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { versionLine } from '../../cli/framework/program.ts';
+import { ALL_VERBS } from '../../cli/verbs.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import hashes from '../../packages/audit/deciders/hashes.json' with { type: 'json' };
 import { temporaryDirectory } from '../support/temporary-directory.ts';

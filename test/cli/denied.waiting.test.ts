@@ -3,7 +3,7 @@ import { accessSync, chmodSync, constants, mkdirSync, statSync, writeFileSync } 
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { ALL_VERBS } from '../../cli/verbs.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import type { Ran } from './support/run-verbs.ts';
 

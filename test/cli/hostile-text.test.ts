@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { operatorPublication } from '../../cli/framework/task-event-log.ts';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { ALL_VERBS } from '../../cli/verbs.ts';
 import { contentHash } from '../../packages/canonical/ids.ts';
 import { parseJson, parseValue } from '../../packages/records/parse/parse-record.ts';
 import { keyOf } from '../../packages/records/parse/record-key.ts';

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Verb } from '../../cli/framework/verb.ts';
-import { loadAllVerbs } from '../../cli/load-all-verbs.ts';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { ALL_VERBS, loadAllVerbs } from '../../cli/verbs.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..', '..');
 

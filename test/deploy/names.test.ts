@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findVerb } from '../../cli/find-verb.ts';
 import { readVerbArguments } from '../../cli/framework/verb-arguments.ts';
+import { findVerb } from '../../cli/verbs.ts';
 import { REPOSITORY, textOf, verbNamed, verbs } from './files.ts';
 
 const filesOf = (folder: string): readonly string[] =>

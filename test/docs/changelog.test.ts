@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { VERB_FAMILIES } from '../../cli/verb-families.ts';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { ALL_VERBS, VERB_FAMILIES } from '../../cli/verbs.ts';
+
 import packageJson from '../../package.json' with { type: 'json' };
 import { textOf } from '../deploy/files.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadAllVerbs } from '../../cli/load-all-verbs.ts';
+import { loadAllVerbs } from '../../cli/verbs.ts';
 import { textOf } from '../deploy/files.ts';
 import { tableRows } from './markdown.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { VERB_GROUPS } from '../../cli/verb-list.ts';
+import { VERB_GROUPS } from '../../cli/verbs.ts';
 import { ROLES, type Role, rightsOf } from '../../packages/log/access/access-rules.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { NOTICE_KIND_NAMES } from '../../schemas/notices/notice.ts';

@@ -35,7 +35,7 @@ test('spans of messages are about topics, those of objects about kinds, and the 
 });
 
 test('each variable that is read here is on the page', () => {
-  const read = textOf('cli/options/tracing-options.ts').matchAll(/environment\.(OTEL_[A-Z_]+)/g);
+  const read = textOf('cli/options/common-options.ts').matchAll(/environment\.(OTEL_[A-Z_]+)/g);
   for (const [, name = ''] of read) expect(variablesInPage).toContain(name);
 });
 

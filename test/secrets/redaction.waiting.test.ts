@@ -1,7 +1,7 @@
 import { globSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadAllVerbs } from '../../cli/load-all-verbs.ts';
+import { loadAllVerbs } from '../../cli/verbs.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc, inProcess, ownLog } from '../cli/fleetgc.ts';
 import { readTopic } from '../cli/read-topic.ts';

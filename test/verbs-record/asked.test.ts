@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { ALL_VERBS } from '../../cli/verbs.ts';
 import { ROUTES } from '../../services/dashboard/api/routes.ts';
 import { ASKED_ROUTES } from './asked-routes.ts';
 import { ASKED_VERBS } from './asked-verbs.ts';

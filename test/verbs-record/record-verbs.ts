@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { runCli } from '../../cli/run-cli.ts';
-import { ALL_VERBS } from '../../cli/verb-list.ts';
+import { ALL_VERBS } from '../../cli/verbs.ts';
 import { CLUSTER_POLICY, furnish, SCENES, TENANT } from '../../lab/demo/cluster.ts';
 import { startApiServer } from '../../lab/sim/api-server/api-server.ts';
 import { Deeds, SimulatedCluster } from '../../lab/sim/api-server/cluster.ts';

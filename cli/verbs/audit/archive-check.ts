@@ -5,9 +5,9 @@ import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { formatResult, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { archivePlace, s3Options } from '../../options/archive-place.ts';
-import { findingsLines, findingsNdjson } from '../../views/audit/archive/archive-lines.ts';
-import { checkingProgress } from '../../views/audit/reading-progress.ts';
+import { archivePlace, s3Options } from '../../options/archive-options.ts';
+import { findingsLines, findingsNdjson } from '../../views/archive.ts';
+import { checkingProgress } from '../../views/audit-text.ts';
 
 const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' });
 

@@ -8,14 +8,21 @@ import { type Address, Switch, Text, withMeta } from '../../../packages/process/
 import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
-import { loadArchiveCode } from '../../framework/load-archive-code.ts';
+import { loadArchiveCode } from '../../framework/audit-log.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
-import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
-import { jsonLine } from '../../framework/printable-documents.ts';
+import { formatResult, jsonLine, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
+
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { archivePlace, type S3Options, s3WritingOptions } from '../../options/archive-place.ts';
-import { type ArchiveSigning, archiveSigner, archiveSigningOptions } from '../../options/archive-signing.ts';
+import {
+  type ArchiveSigning,
+  archivePlace,
+  archiveSigner,
+  archiveSigningOptions,
+  type S3Options,
+  s3WritingOptions,
+} from '../../options/archive-options.ts';
+
 import { httpOptions } from '../../options/common-options.ts';
 import {
   type EventLogChoice,
@@ -23,9 +30,9 @@ import {
   forAsking,
   readEventLogSettings,
 } from '../../options/event-log-options.ts';
-import { runLines, runValue } from '../../views/audit/archive/archive-lines.ts';
-import { followArchive } from '../../views/audit/archive/follow-archive.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { followArchive, runLines, runValue } from '../../views/archive.ts';
+
+import { readingProgress } from '../../views/audit-text.ts';
 
 const LEAST_EVERY_MS = 10_000;
 const MOST_EVERY_MS = 6 * HOUR_MS;

@@ -8,10 +8,10 @@ import { CAUSES_FIRST, type RecordedLog, type TimeRange } from '../../../package
 import { MAX_EVENT_BYTES, structuredEvent } from '../../../packages/records/structured-event.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
-import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { jsonLine } from '../../framework/printable-documents.ts';
+import { openAuditLog } from '../../framework/audit-log.ts';
+import { jsonLine } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { auditLogOptions } from '../../options/audit-log-options.ts';
+import { auditLogOptions } from '../../options/archive-options.ts';
 import { rangeOptions, timeRange } from '../../options/time-options.ts';
 
 export const verb = defineVerb({

@@ -12,10 +12,10 @@ import { counted } from '../../../packages/text/counted.ts';
 import { ClusterName } from '../../../schemas/events/identity.ts';
 import type { ClusterExplanation } from '../../../schemas/reports/cluster-explanation.ts';
 import type { Explanation, NotFound } from '../../../schemas/reports/explanation.ts';
-import { openAuditLog } from '../../framework/open-audit-log.ts';
+import { openAuditLog } from '../../framework/audit-log.ts';
 import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { auditLogOptions } from '../../options/audit-log-options.ts';
+import { auditLogOptions } from '../../options/archive-options.ts';
 import {
   type PointInTime,
   type PointLookup,
@@ -24,12 +24,9 @@ import {
   rangeOptions,
   timeRange,
 } from '../../options/time-options.ts';
-import {
-  clusterExplanationLines,
-  clusterExplanationNdjson,
-} from '../../views/audit/explanation/cluster-explanation-lines.ts';
-import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { readingProgress } from '../../views/audit-text.ts';
+import { clusterExplanationLines, clusterExplanationNdjson } from '../../views/cluster-explanation.ts';
+import { explanationLines, explanationNdjson } from '../../views/explanation.ts';
 
 export const verb = defineVerb({
   help: [

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { linesText } from '../../../packages/text/lines-text.ts';
-import { loadArchiveCode } from '../../framework/load-archive-code.ts';
-import { formatOption, tableLines } from '../../framework/output.ts';
-import { jsonLine } from '../../framework/printable-documents.ts';
+import { loadArchiveCode } from '../../framework/audit-log.ts';
+import { formatOption, jsonLine, tableLines } from '../../framework/output.ts';
+
 import { defineVerb } from '../../framework/verb.ts';
-import { archivePlace, s3Options } from '../../options/archive-place.ts';
-import { checkingProgress } from '../../views/audit/reading-progress.ts';
+import { archivePlace, s3Options } from '../../options/archive-options.ts';
+import { checkingProgress } from '../../views/audit-text.ts';
 
 /** Of a table; there is no end to what a query may give. */
 const MOST_ROWS = 1_000;

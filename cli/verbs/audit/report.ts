@@ -5,11 +5,11 @@ import { withMeta } from '../../../packages/process/options/options.ts';
 import { makeReport } from '../../../packages/read-model/report.ts';
 import type { TimeRange } from '../../../packages/records/read-log.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { formatOption } from '../../framework/output.ts';
-import { jsonText, yamlText } from '../../framework/printable-documents.ts';
+import { openAuditLog } from '../../framework/audit-log.ts';
+import { formatOption, jsonText, yamlText } from '../../framework/output.ts';
+
 import { defineVerb } from '../../framework/verb.ts';
-import { auditLogOptions } from '../../options/audit-log-options.ts';
+import { auditLogOptions } from '../../options/archive-options.ts';
 import {
   LongDuration,
   type PointInTime,
@@ -17,11 +17,9 @@ import {
   rangeOptionsWith,
   timeRange,
 } from '../../options/time-options.ts';
-import { keptText } from '../../views/audit/kept-times.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
-import { reportMarkdown, reportNdjson } from '../../views/audit/report/report-formats.ts';
-import { reportHtml } from '../../views/audit/report/report-html.ts';
-import type { WhichParts } from '../../views/audit/report/report-parts.ts';
+import { keptText, readingProgress } from '../../views/audit-text.ts';
+
+import { reportHtml, reportMarkdown, reportNdjson, type WhichParts } from '../../views/report.ts';
 
 const WEEK_MS = 7 * DAY_MS;
 

@@ -13,18 +13,19 @@ import type { TimeRange } from '../../../packages/records/read-log.ts';
 import { ClusterName, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { PolicySet, PolicySetOf } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
-import { openAuditLog } from '../../framework/open-audit-log.ts';
+import { openAuditLog } from '../../framework/audit-log.ts';
 import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { auditLogOptions } from '../../options/audit-log-options.ts';
+import { auditLogOptions } from '../../options/archive-options.ts';
 import { loadAnyPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
 import { LongDuration, rangeOptions, timeRange } from '../../options/time-options.ts';
+import { readingProgress } from '../../views/audit-text.ts';
 import {
   clusterSimulationLines,
   clusterSimulationNdjson,
-} from '../../views/audit/cluster-simulation-lines.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
-import { simulationLines, simulationNdjson } from '../../views/audit/simulation-lines.ts';
+  simulationLines,
+  simulationNdjson,
+} from '../../views/simulation.ts';
 
 export const verb = defineVerb({
   help: [

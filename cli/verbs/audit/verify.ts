@@ -26,21 +26,21 @@ import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
-import { openAuditLog } from '../../framework/open-audit-log.ts';
+import { openAuditLog } from '../../framework/audit-log.ts';
 import { formatResult, partedOutputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { type AuditLogOptions, auditLogOptions, threadSource } from '../../options/audit-log-options.ts';
+import { type AuditLogOptions, auditLogOptions, threadSource } from '../../options/archive-options.ts';
 import { rangeOptions, timeRange } from '../../options/time-options.ts';
-import { keptText } from '../../views/audit/kept-times.ts';
-import { readingProgress } from '../../views/audit/reading-progress.ts';
+import { keptText, readingProgress } from '../../views/audit-text.ts';
+
 import {
   uncheckedText,
   unverifiedText,
   type Verification,
   verificationLines,
   verificationNdjson,
-} from '../../views/audit/verification/verification-lines.ts';
+} from '../../views/verification.ts';
 
 /** Unless more are asked for: each holds about eighty megabytes. */
 const MOST_THREADS = 2;

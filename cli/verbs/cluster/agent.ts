@@ -7,9 +7,9 @@ import { runAgentOnly } from '../../../services/cluster/run-cluster.ts';
 import { openTurns } from '../../../services/cluster/turns.ts';
 import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { httpOptions } from '../../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { tracingOptions } from '../../options/tracing-options.ts';
+
 import { clusterTrustOptions, readClusterTrust } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({

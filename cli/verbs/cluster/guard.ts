@@ -3,8 +3,8 @@ import { TextList, withMeta } from '../../../packages/process/options/options.ts
 import { COLLECTOR_ACCOUNT, guardManifests } from '../../../services/cluster/access/guard.ts';
 import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';
-import { manifestText } from '../../views/cluster/manifest-text.ts';
+import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/policy-files.ts';
+import { manifestText } from '../../views/undo.ts';
 
 export const verb = defineVerb({
   help: [

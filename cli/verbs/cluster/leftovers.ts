@@ -5,7 +5,7 @@ import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { leftoverLines, leftoverNames } from '../../views/cluster/leftover-lines.ts';
+import { leftoverLines, leftoverNames } from '../../views/cluster.ts';
 
 export const verb = defineVerb({
   help: [

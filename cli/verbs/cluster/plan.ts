@@ -6,8 +6,8 @@ import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';
-import { clusterPlanLines } from '../../views/cluster/plan-lines.ts';
+import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/policy-files.ts';
+import { clusterPlanLines } from '../../views/cluster.ts';
 
 export const verb = defineVerb({
   help: [

@@ -13,8 +13,8 @@ import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
-import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';
-import { manifestText } from '../../views/cluster/manifest-text.ts';
+import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/policy-files.ts';
+import { manifestText } from '../../views/undo.ts';
 
 const { kubeconfig, context } = apiServerOptions;
 

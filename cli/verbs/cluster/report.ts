@@ -8,7 +8,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
-import { toldCensusLines } from '../../views/cluster/census-lines.ts';
+import { toldCensusLines } from '../../views/cluster.ts';
 
 export const verb = defineVerb({
   help: [

@@ -9,14 +9,14 @@ import {
 } from '../../../services/cluster/cluster-options.ts';
 
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
-import { openServiceOn, tracingOf } from '../../framework/open-service.ts';
-import { quieter } from '../../framework/quieter.ts';
+import { openServiceOn, quieter, tracingOf } from '../../framework/open-service.ts';
+
 import { defineVerb } from '../../framework/verb.ts';
-import { httpOptions } from '../../options/common-options.ts';
+import { httpOptions, tracingOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadClusterPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
-import { tracingOptions } from '../../options/tracing-options.ts';
-import { runClusterPipeline } from '../../run/cluster/run-cluster-pipeline.ts';
+
+import { runClusterPipeline } from '../../run/cluster.ts';
 
 const { logMaxSize } = eventLogOptions('embedded');
 

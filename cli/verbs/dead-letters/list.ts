@@ -6,7 +6,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { letterSummary, letterTable } from '../../views/dead-letters/letter-text.ts';
+import { letterSummary, letterTable } from '../../views/letters.ts';
 
 export const verb = defineVerb({
   help: [

@@ -5,7 +5,7 @@ import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { letterLines } from '../../views/dead-letters/letter-text.ts';
+import { letterLines } from '../../views/letters.ts';
 
 export const verb = defineVerb({
   examples: [

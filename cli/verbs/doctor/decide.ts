@@ -6,11 +6,11 @@ import { DECIDER_CHECKS, lookAtDeciders } from '../../../services/doctor/decider
 import { lookAtLog } from '../../../services/doctor/log.ts';
 import { logAccess } from '../../framework/doctor-log-access.ts';
 import { outputOptions } from '../../framework/output.ts';
+import { versionLine } from '../../framework/program.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { versionLine } from '../../framework/version-line.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { deciderTrustOptions, readDeciderTrust } from '../../options/trust-options.ts';
-import { tellReport } from '../../views/doctor/tell-report.ts';
+import { tellReport } from '../../views/doctor.ts';
 
 export const verb = defineVerb({
   help: [

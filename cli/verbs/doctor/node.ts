@@ -9,11 +9,11 @@ import { lookAtMachine, NODE_CHECKS, policyOfNode } from '../../../services/doct
 import { wholeNodeOptions } from '../../../services/node/node-options.ts';
 import { logAccess } from '../../framework/doctor-log-access.ts';
 import { outputOptions } from '../../framework/output.ts';
+import { versionLine } from '../../framework/program.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { versionLine } from '../../framework/version-line.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readNodeTrust, signingOptions } from '../../options/trust-options.ts';
-import { tellReport } from '../../views/doctor/tell-report.ts';
+import { tellReport } from '../../views/doctor.ts';
 
 const DoctorNodeOptions = z.object({
   ...wholeNodeOptions,

@@ -5,7 +5,7 @@ import { certificate } from '../../../packages/records/trust/statement.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { NodeName } from '../../../schemas/events/identity.ts';
 import { KeyCertificate, KeyRole } from '../../../schemas/keys/key-statement.ts';
-import { issueStatement } from '../../framework/issue-statement.ts';
+import { issueStatement } from '../../framework/policy-writer.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { publicKeyFrom, rootOptions } from '../../options/key-options.ts';

@@ -13,8 +13,8 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
-import { checkedKeyOptions, privateKeySource } from '../../options/private-key-options.ts';
 import { LongDuration } from '../../options/time-options.ts';
+import { checkedKeyOptions, privateKeySource } from '../../options/trust-options.ts';
 
 const SOON_MS = 14 * DAY_MS;
 

@@ -7,7 +7,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
-import { keyLines, keyValues } from '../../views/keys/key-table.ts';
+import { keyLines, keyValues } from '../../views/keys.ts';
 
 export const verb = defineVerb({
   help: [

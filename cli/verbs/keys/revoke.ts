@@ -3,7 +3,7 @@ import { withMeta } from '../../../packages/process/options/options.ts';
 import { revocation } from '../../../packages/records/trust/statement.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { KeyId, KeyRevocation } from '../../../schemas/keys/key-statement.ts';
-import { issueStatement } from '../../framework/issue-statement.ts';
+import { issueStatement } from '../../framework/policy-writer.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { rootOptions } from '../../options/key-options.ts';

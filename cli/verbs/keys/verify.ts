@@ -8,13 +8,13 @@ import { FilePath, withMeta } from '../../../packages/process/options/options.ts
 import { MAX_EVENT_BYTES, readStructuredEvent } from '../../../packages/records/structured-event.ts';
 import { readKeys } from '../../../packages/records/trust/key-source.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
-import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { formatOption } from '../../framework/output.ts';
-import { jsonLine } from '../../framework/printable-documents.ts';
+import { openAuditLog } from '../../framework/audit-log.ts';
+import { formatOption, jsonLine } from '../../framework/output.ts';
+
 import { defineVerb } from '../../framework/verb.ts';
-import { auditLogOptions } from '../../options/audit-log-options.ts';
+import { auditLogOptions } from '../../options/archive-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
-import { EventCounts, type JudgedEvent, judgedEventLine } from '../../views/keys/judged-events.ts';
+import { EventCounts, type JudgedEvent, judgedEventLine } from '../../views/keys.ts';
 
 export const verb = defineVerb({
   help: [

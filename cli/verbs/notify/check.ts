@@ -7,7 +7,7 @@ import { openReceivers } from '../../../services/notices/main.ts';
 import { readRulesFile } from '../../../services/notices/rules-file.ts';
 import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { rulesLines, rulesValue } from '../../views/notices/rules-lines.ts';
+import { rulesLines, rulesValue } from '../../views/notices.ts';
 
 export const verb = defineVerb({
   help: [

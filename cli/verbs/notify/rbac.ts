@@ -3,7 +3,7 @@ import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { noticesManifests } from '../../../services/cluster/access/manifests.ts';
 import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { manifestText } from '../../views/cluster/manifest-text.ts';
+import { manifestText } from '../../views/undo.ts';
 
 export const verb = defineVerb({
   help: [

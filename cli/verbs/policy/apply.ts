@@ -13,7 +13,7 @@ import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadAnyPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
 import { readOperatorTrust, writingOptions } from '../../options/trust-options.ts';
-import { changeLines, changeValues } from '../../views/policy/change-text.ts';
+import { changeLines, changeValues } from '../../views/policies.ts';
 
 export const verb = defineVerb({
   help: [

@@ -14,8 +14,7 @@ import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { type EventLogChoice, eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, requireValid } from '../../options/policy-files.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
-import { effectiveLines } from '../../views/policy/effective-text.ts';
-import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
+import { effectiveLines, warnOfUnreadable } from '../../views/policies.ts';
 
 const commandLineOnly = true;
 

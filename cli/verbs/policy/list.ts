@@ -8,8 +8,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
-import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
-import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
+import { inOrderOfPrecedence, listLines, warnOfUnreadable } from '../../views/policies.ts';
 
 export const verb = defineVerb({
   help: [

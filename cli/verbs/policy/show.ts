@@ -18,8 +18,8 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
-import { approvalLine } from '../../views/cluster/approval-line.ts';
-import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
+import { approvalLine } from '../../views/held.ts';
+import { warnOfUnreadable } from '../../views/policies.ts';
 
 const yamlOf = (record: PolicyRecordOf<SubjectKind>): string =>
   isPolicyFor('cluster', record) ? writtenClusterYaml(record.policy) : writtenYaml(record.policy);

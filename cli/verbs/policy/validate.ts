@@ -4,7 +4,7 @@ import { keyOfPolicyNamed } from '../../../schemas/policy/policy.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { loadAnyPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
-import { writtenPolicyLines } from '../../views/policy/policy-list.ts';
+import { writtenPolicyLines } from '../../views/policies.ts';
 
 const keepsImages = (written: AnyWrittenPolicy): boolean => {
   if (written.subject !== 'node') return false;

@@ -15,7 +15,7 @@ import {
   readEventLogSettings,
 } from '../../options/event-log-options.ts';
 import { principalFlags, principalOptions, principalsOf } from '../../options/principal-options.ts';
-import { accessLines, accessValue, aclCommands, type ReportedRule } from '../../views/topics/access-lines.ts';
+import { accessLines, accessValue, aclCommands, type ReportedRule } from '../../views/topics.ts';
 
 export const verb = defineVerb({
   help: [

@@ -4,7 +4,7 @@ import { objectOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { printTopics, reportTopics } from '../../views/topics/topic-report.ts';
+import { printTopics, reportTopics } from '../../views/topics.ts';
 
 export const verb = defineVerb({
   help: ['Changes nothing. The exit code is 1 when a topic is missing or differs.'],

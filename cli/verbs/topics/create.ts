@@ -11,7 +11,7 @@ import { objectOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { printTopics, reportTopics } from '../../views/topics/topic-report.ts';
+import { printTopics, reportTopics } from '../../views/topics.ts';
 
 const RETRY_MS = 1_000;
 

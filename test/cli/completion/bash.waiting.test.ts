@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { loadAllVerbs } from '../../../cli/load-all-verbs.ts';
+import { loadAllVerbs } from '../../../cli/verbs.ts';
 import { inProcess } from '../fleetgc.ts';
 import { startShell, TYPED, type TypedShell } from './typing.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { controllerPolicyLog } from '../../../cli/framework/controller-policy-log.ts';
+import { controllerPolicyLog } from '../../../cli/framework/policy-writer.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { logLines } from '../../support/log-lines.ts';

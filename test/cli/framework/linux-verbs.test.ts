@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { LINUX_VERB_NAMES } from '../../../cli/framework/linux-verbs.ts';
-import { loadAllVerbs } from '../../../cli/load-all-verbs.ts';
-import { ALL_VERBS } from '../../../cli/verb-list.ts';
+import { LINUX_VERB_NAMES } from '../../../cli/framework/run-verb.ts';
+import { ALL_VERBS, loadAllVerbs } from '../../../cli/verbs.ts';
+
 import { textOf } from '../../deploy/files.ts';
 import { tableRows } from '../../docs/markdown.ts';
 import { type Ended, inProcess } from '../fleetgc.ts';

@@ -1,10 +1,6 @@
 import { satisfies } from 'semver';
 import { describe, expect, test } from 'vitest';
-import {
-  isSupportedNode,
-  requireSupportedNode,
-  SUPPORTED_NODE,
-} from '../../../cli/framework/supported-node.ts';
+import { isSupportedNode, requireSupportedNode, SUPPORTED_NODE } from '../../../cli/framework/program.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { textOf } from '../../deploy/files.ts';
 import { NODE_VERSION } from '../../support/toolchain/versions.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { archivePlace, type S3Options } from '../../../cli/options/archive-place.ts';
+import { archivePlace, type S3Options } from '../../../cli/options/archive-options.ts';
 import { placeText } from '../../../packages/archive/store.ts';
 
 const NONE: S3Options = { s3PathStyle: false, s3PlainHttp: false };

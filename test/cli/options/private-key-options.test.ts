@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { signingKeyOptions } from '../../../cli/options/private-key-options.ts';
+import { signingKeyOptions } from '../../../cli/options/trust-options.ts';
 import { parseOptions } from '../../../packages/process/options/read-options.ts';
 
 const parsed = (value: string) =>

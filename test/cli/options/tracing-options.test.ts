@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTracing } from '../../../cli/options/tracing-options.ts';
+import { readTracing } from '../../../cli/options/common-options.ts';
 
 const ALL = { ratio: 1, isParentBased: true };
 const ON = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decisionLine } from '../../../cli/run/decision-line.ts';
+import { decisionLine } from '../../../cli/run/lines.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import { verdictsOf } from '../../fixtures/verdicts.ts';
 

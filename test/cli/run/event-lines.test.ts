@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { linePrinter } from '../../../cli/run/event-lines.ts';
+import { linePrinter } from '../../../cli/run/lines.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { objectResult } from '../../fixtures/results.ts';

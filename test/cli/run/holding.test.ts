@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { holdingChanges, holdingNow } from '../../../cli/run/holding.ts';
+import { holdingChanges, holdingNow } from '../../../cli/run/policies.ts';
 import { policySet as setOf } from '../../../packages/decision/policy-set.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openServiceOn } from '../../../cli/framework/open-service.ts';
-import { runPipeline } from '../../../cli/run/run-pipeline.ts';
+import { runPipeline } from '../../../cli/run/pipeline.ts';
 import { type SimulatedNode, startSimulatedNode } from '../../../lab/sim/node.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { operatorPublication } from '../../../cli/framework/task-event-log.ts';
-import { settlePolicies } from '../../../cli/run/settle-policies.ts';
+import { settlePolicies } from '../../../cli/run/policies.ts';
 import { UNSIGNED_STATE } from '../../../packages/records/trust/state-signer.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';

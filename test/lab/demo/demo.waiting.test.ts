@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { NO_PROGRESS } from '../../../cli/framework/progress.ts';
+import { NO_PROGRESS } from '../../../cli/framework/verb.ts';
 import { WrittenRecords } from '../../../cli/framework/written-records.ts';
 import { runDemo } from '../../../lab/demo/run-demo.ts';
 import { DashboardNodes } from '../../../schemas/reports/dashboard.ts';

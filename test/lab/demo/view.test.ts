@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Activity } from '../../../cli/views/activity/activity-reader.ts';
+import type { Activity } from '../../../cli/views/activity.ts';
 import { createTally, nodesSummary, questionLines, summaryJson } from '../../../lab/demo/tally.ts';
 
 import { frame, jsonView, liveView, plainView } from '../../../lab/demo/view.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { ProgressLine } from '../../../cli/framework/progress.ts';
 import { runVerb } from '../../../cli/framework/run-verb.ts';
-import { defineVerb } from '../../../cli/framework/verb.ts';
+import { defineVerb, ProgressLine } from '../../../cli/framework/verb.ts';
+
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { WholeNumber } from '../../../packages/process/options/options.ts';

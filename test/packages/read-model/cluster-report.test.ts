@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reportMarkdown } from '../../../cli/views/audit/report/report-formats.ts';
+import { reportMarkdown } from '../../../cli/views/report.ts';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { ConcludedObjects } from '../../../packages/read-model/cluster-report.ts';

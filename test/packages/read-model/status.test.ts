@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { statusLines } from '../../../cli/views/fleet/status-lines.ts';
+import { statusLines } from '../../../cli/views/status.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { clusterStatus } from '../../../packages/read-model/clusters.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { auditLogOptions, threadSource } from '../../../cli/options/audit-log-options.ts';
+import { auditLogOptions, threadSource } from '../../../cli/options/archive-options.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
 import {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { DASHBOARD_WORDING } from '../../../cli/views/audit/dashboard-wording.ts';
+import { DASHBOARD_WORDING } from '../../../cli/views/dashboard-wording.ts';
 import { DashboardReport } from '../../../schemas/reports/dashboard-report.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { waitUntil } from '../../support/wait-until.ts';

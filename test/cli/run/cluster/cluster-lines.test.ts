@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandLine, decisionLines, resultLines } from '../../../../cli/run/cluster/cluster-lines.ts';
+import { commandLine, decisionLines, resultLines } from '../../../../cli/run/cluster.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createActivityReader, MOST_NAMES } from '../../../../cli/views/activity/activity-reader.ts';
+import { createActivityReader, MOST_NAMES } from '../../../../cli/views/activity.ts';
 import type { Decision } from '../../../../schemas/events/decision.ts';
 import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { notOursLines } from '../../../../cli/views/audit/verification/by-node-lines.ts';
+import { notOursLines } from '../../../../cli/views/verification.ts';
 import type { NotOurs } from '../../../../packages/audit/verify/findings.ts';
 import { MINUTE, NOW } from '../../../fixtures/time.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { entryText } from '../../../../cli/views/audit/explanation/entry-text.ts';
-import { factsText, reasonText } from '../../../../cli/views/audit/explanation/values-text.ts';
+import { entryText, factsText, reasonText } from '../../../../cli/views/explanation.ts';
+
 import type { ExplainedObject, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
 import { MINUTE, NOW } from '../../../fixtures/time.ts';
 

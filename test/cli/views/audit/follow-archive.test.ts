@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { followArchive, retentionText } from '../../../../cli/views/audit/archive/follow-archive.ts';
+import { followArchive, retentionText } from '../../../../cli/views/archive.ts';
 import type { FollowRequest } from '../../../../packages/archive/archive-log.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { Check } from '../../../../packages/process/http.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plannedText } from '../../../../cli/views/audit/report/report-dry-run-parts.ts';
+import { plannedText } from '../../../../cli/views/report-tables.ts';
 import type { WouldGo } from '../../../../schemas/reports/audit-report.ts';
 
 const MOST = 600_000;

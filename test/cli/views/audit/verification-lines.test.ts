@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { verificationLines } from '../../../../cli/views/audit/verification/verification-lines.ts';
+import { verificationLines } from '../../../../cli/views/verification.ts';
 import { type Counts, createCollector, type Unanswered } from '../../../../packages/audit/verify/findings.ts';
 
 import { MINUTE, NOW } from '../../../fixtures/time.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldCensusLines } from '../../../../cli/views/cluster/census-lines.ts';
+import { toldCensusLines } from '../../../../cli/views/cluster.ts';
 import { census } from '../../../fixtures/census.ts';
 
 test('what is deleted by now is not told as what would go', () => {

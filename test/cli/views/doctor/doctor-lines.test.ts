@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { doctorLines } from '../../../../cli/views/doctor/doctor-lines.ts';
+import { doctorLines } from '../../../../cli/views/doctor.ts';
 import type { DoctorCheck } from '../../../../schemas/reports/doctor.ts';
 
 const check = (

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planTable } from '../../../../cli/views/plan/plan-table.ts';
+import { planTable } from '../../../../cli/views/plan.ts';
 import type { CompleteInventory, InventoryImage } from '../../../../schemas/events/inventory.ts';
 import type { PolicyKeep } from '../../../../schemas/policy/policy.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';

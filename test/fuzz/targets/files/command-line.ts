@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { findVerb } from '../../../../cli/find-verb.ts';
 import type { Verb } from '../../../../cli/framework/verb.ts';
 import { readVerbArguments } from '../../../../cli/framework/verb-arguments.ts';
-import { loadAllVerbs } from '../../../../cli/load-all-verbs.ts';
+import { findVerb, loadAllVerbs } from '../../../../cli/verbs.ts';
+
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import type { Json } from '../../mutate/json.ts';

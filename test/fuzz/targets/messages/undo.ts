@@ -1,5 +1,5 @@
-import { manifestDocument } from '../../../../cli/views/cluster/manifest-text.ts';
-import { undoLines } from '../../../../cli/views/cluster/undo-lines.ts';
+import { manifestDocument, undoLines } from '../../../../cli/views/undo.ts';
+
 import { parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { readRemoved } from '../../../../services/cluster/ask/read-removed.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clusterSimulationLines } from '../../../../cli/views/audit/cluster-simulation-lines.ts';
+import { clusterSimulationLines } from '../../../../cli/views/simulation.ts';
 import { simulateClusters } from '../../../../packages/audit/simulate/clusters.ts';
 import { newestClusterDeciders } from '../../../../packages/audit/simulate/compare.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { onTestFinished } from 'vitest';
-import { DASHBOARD_WORDING } from '../../../../cli/views/audit/dashboard-wording.ts';
+import { DASHBOARD_WORDING } from '../../../../cli/views/dashboard-wording.ts';
 import type { WorkerSource } from '../../../../packages/audit/events/open-source.ts';
 import type { EventLog } from '../../../../packages/log/port.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
