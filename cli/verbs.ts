@@ -3,8 +3,6 @@ import { nearestName } from '../packages/text/nearest-name.ts';
 import { DECIDING_VERBS } from './deciding-verbs.ts';
 import { type ListedVerb, loadVerb, service, task, type Verb, type VerbGroup } from './framework/verb.ts';
 
-
-
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is read only when it is
  * used. To add a verb, add a row here, and its definition in the file of its family in `cli/verbs/`.
