@@ -42,6 +42,47 @@ export interface Asking {
   readonly record: ClusterPolicyRecord;
 }
 
+/** A cluster as it was listed, and the owner graph of what was. */
+interface Looked {
+  readonly look: ClusterLook;
+  readonly graph: ClusterGraph;
+}
+
+/** What the collectors would do now, by their own deciders. */
+export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterPlan {
+  const graph = graphOf(look);
+  const { index, kinds } = graph;
+  const rules = planRules({ look, graph }, record);
+  return {
+    type: 'fleetgc.cluster-plan',
+    version: 1,
+    clusterInstance,
+    policy: askedPolicy(record),
+    totals: { kinds: kinds.watched.length, objects: index.size },
+    collectors: Object.keys(PLANNERS)
+      .filter(isCollector)
+      .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
+    rules,
+    ...unread(graph),
+    leftOutKinds: [...leftOutOf(look.lists.map(({ kind }) => kind))],
+  };
+}
+
+export const askedPolicy = ({ hash, policy: { name, mode, profile } }: ClusterPolicyRecord) => ({
+  name,
+  hash,
+  mode,
+  profile,
+});
+
+/** Of what nothing is said. */
+export const unread = ({
+  kinds,
+}: ClusterGraph): { readonly unreadKinds: UnreadKind[]; readonly failedGroups: string[] } => ({
+  unreadKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({ group, kind, reason })),
+  failedGroups: [...kinds.failedGroups],
+});
+
 /** What a plan is made of. */
 interface Planning extends Looked {
   readonly policy: ClusterPolicy;
@@ -122,41 +163,6 @@ function planRules(looked: Looked, record: ClusterPolicyRecord): RulePlan[] {
 
 const isCollector = (name: string): name is Collector => Object.hasOwn(PLANNERS, name);
 
-/** What the collectors would do now, by their own deciders. */
-export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterPlan {
-  const graph = graphOf(look);
-  const { index, kinds } = graph;
-  const rules = planRules({ look, graph }, record);
-  return {
-    type: 'fleetgc.cluster-plan',
-    version: 1,
-    clusterInstance,
-    policy: askedPolicy(record),
-    totals: { kinds: kinds.watched.length, objects: index.size },
-    collectors: Object.keys(PLANNERS)
-      .filter(isCollector)
-      .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
-    rules,
-    ...unread(graph),
-    leftOutKinds: [...leftOutOf(look.lists.map(({ kind }) => kind))],
-  };
-}
-
-export const askedPolicy = ({ hash, policy: { name, mode, profile } }: ClusterPolicyRecord) => ({
-  name,
-  hash,
-  mode,
-  profile,
-});
-
-/** Of what nothing is said. */
-export const unread = ({
-  kinds,
-}: ClusterGraph): { readonly unreadKinds: UnreadKind[]; readonly failedGroups: string[] } => ({
-  unreadKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({ group, kind, reason })),
-  failedGroups: [...kinds.failedGroups],
-});
-
 const plannedAction = (object: NamedObject, verdict: ClusterVerdict, wave: number): PlannedAction => ({
   group: object.group,
   kind: object.kind,
@@ -229,12 +235,6 @@ function* expired(
   const { book, sinks } = new ExpiryWatch(graph, () => record);
   for (const { kind, objects } of lists) for (const sink of sinks) sink.listed(kind, objects ?? []);
   for (let taken = book.take(serverMs); taken.candidates.length > 0; taken = book.take(serverMs)) yield taken;
-}
-
-/** A cluster as it was listed, and the owner graph of what was. */
-interface Looked {
-  readonly look: ClusterLook;
-  readonly graph: ClusterGraph;
 }
 
 interface JudgedPods {

@@ -11,23 +11,8 @@ import type { ExecutorPorts, Outgoing, ResultEvent } from './ports.ts';
 const MAX_ANNOUNCED = 100_000;
 
 /**
- * Puts the intent of each command on the event log before its first write, once for all its objects.
- *
- * An executor keeps no journal of its own, so what it did must follow from the log and the API server, wherever it ends:
- *
- * 1. Before the intent is sent: nothing was done. The command is read again, or expires.
- * 2. After the intent is sent, before it is acknowledged: the intent may be on the log, and nothing was done. Settled as unchanged.
- * 3. After the acknowledgement, before the first write: the same.
- * 4. After a write is sent, before the API server carries it out: settled as unchanged, and looked at again when the command has
- *    expired and no request of it can be under way any more. Only then is "unchanged" the last word.
- * 5. After the API server carried it out, before it answers: settled as gone or changed.
- * 6. Between two writes to one object (unblock or mark, then delete): settled as changed.
- * 7. After the answer, before the result is acknowledged: settled as gone or changed.
- * 8. After the results of all objects, before the result of the command: the command is read again and ends, or is ended once it has
- *    expired.
- * 9. While an open intent is settled: it is still open, and the next executor looks again.
- *
- * In all of them another executor may still be at work that this one takes for ended: each write is a compare and swap.
+ * Puts the intent of each command on the event log before its first write, once for all its objects. What that is for if the process
+ * ends stands at `ObjectWork`.
  */
 export class Announcements {
   readonly #ports: ExecutorPorts;

@@ -30,11 +30,31 @@ import {
   type OwnershipReference,
   type ReferenceState,
 } from '../../../schemas/events/ownership.ts';
-import { type Asked, type Judgement, type Look, liveObject } from './judge.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { type Asked, type Judgement, liveObject, type OrphanedOwners } from './judge.ts';
 import { definitionName, type Place } from './kinds.ts';
+import type { LiveReads } from './live-reads.ts';
 import { cut, later, type OwnerEvidence, refused, type Stop, settled } from './order.ts';
 import type { ClusterIndex } from './ports.ts';
 import { kindKey, ownerKey } from './rates.ts';
+
+/** What an attempt goes by: the object as it is, and what is known of it beside. */
+interface Look {
+  readonly kind: ServedKind;
+  readonly object: ObjectMetadata;
+  readonly reads: LiveReads;
+  /** `null` where the process has no graph of the cluster. */
+  readonly index: ClusterIndex | null;
+  readonly orphaned: OrphanedOwners;
+  /** How much this executor deleted in the past hour for an owner, and for all owners of a kind, or has in hand beside this object. */
+  readonly removed: {
+    readonly forOwner: (uid: string) => number;
+    readonly forKind: (kind: string) => number;
+  };
+  readonly profile: ClusterPolicy['profile'];
+  /** When the object was created, in epoch milliseconds; `null` where it does not say. */
+  readonly createdAtMs: () => Promise<number | null | Stop>;
+}
 
 /** Judges what is said to follow from the owners of an object. */
 export async function judgeOwnership(asked: Asked, act: OwnershipAction): Promise<Judgement | Stop> {

@@ -5,10 +5,10 @@ import { HOUR_MS } from '../../../packages/process/durations.ts';
 import type { ClusterAction, RemovePodAction } from '../../../schemas/events/cluster-command.ts';
 import { ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
-import type { ClusterPolicy, ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
+import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import type { LiveReads } from './live-reads.ts';
 import { failed, later, type Order, type Stop, settled } from './order.ts';
-import type { ClusterIndex, IndexSource } from './ports.ts';
+import type { IndexSource } from './ports.ts';
 import type { RemovalCounts } from './rates.ts';
 
 /** Under what an order may be carried out now. */
@@ -87,24 +87,6 @@ export async function liveObject<Seen extends ObjectMetadata>(
     case 'unknown':
       return unreadable(live.answer.status, live.message);
   }
-}
-
-/** What an attempt goes by: the object as it is, and what is known of it beside. */
-export interface Look {
-  readonly kind: ServedKind;
-  readonly object: ObjectMetadata;
-  readonly reads: LiveReads;
-  /** `null` where the process has no graph of the cluster. */
-  readonly index: ClusterIndex | null;
-  readonly orphaned: OrphanedOwners;
-  /** How much this executor deleted in the past hour for an owner, and for all owners of a kind, or has in hand beside this object. */
-  readonly removed: {
-    readonly forOwner: (uid: string) => number;
-    readonly forKind: (kind: string) => number;
-  };
-  readonly profile: ClusterPolicy['profile'];
-  /** When the object was created, in epoch milliseconds; `null` where it does not say. */
-  readonly createdAtMs: () => Promise<number | null | Stop>;
 }
 
 /** Of those that went: as many as an agent remembers (`packages/owner-graph/gone-objects.ts`). */

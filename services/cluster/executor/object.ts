@@ -61,9 +61,24 @@ interface Shared {
 }
 
 /**
- * The life of one object of a command: seven steps, in `#once`. Whatever happens beside them, nothing is written before its intent is
- * on the event log (3), and permission is asked again before each write (4, 6). What is left behind if the process ends at a step is
- * listed at `Announcements`.
+ * The life of one object of a command: seven steps, in `#once`. Nothing is written before its intent is on the event log (3), and
+ * permission is asked again before each write (4, 6).
+ *
+ * An executor keeps no journal of its own, so what it did must follow from the log and the API server, wherever the process ends:
+ *
+ * - Before the intent is sent (1, 2): nothing was done. The command is read again, or expires.
+ * - After the intent is sent, before it is acknowledged (3): it may be on the log, and nothing was done. Settled as unchanged.
+ * - After the acknowledgement, before the first write (4, 5): the same.
+ * - After a write is sent, before the API server carries it out (6): settled as unchanged, and looked at again when the command has
+ *   expired and no request of it can be under way any more. Only then is "unchanged" the last word.
+ * - After the API server carried it out, before it answers (6): settled as gone or changed.
+ * - Between two writes to one object (6: unblock or mark, then delete): settled as changed.
+ * - After the answer, before the result is acknowledged (7): settled as gone or changed.
+ * - After the results of all objects, before the result of the command: the command is read again and ends, or is ended once it has
+ *   expired.
+ * - While an open intent is settled (`settlement.ts`): it is still open, and the next executor looks again.
+ *
+ * In all of them another executor may still be at work that this one takes for ended: each write is a compare and swap.
  */
 export class ObjectWork {
   readonly #ports: ExecutorPorts;

@@ -159,7 +159,7 @@ const journalOf = (
 /** What was announced before the past hour harms nobody in the meantime: its commands are over. */
 async function earlierIntents(
   { identity, log, trust, sources, logger }: RunClusterExecutor,
-  executor: Pick<ClusterExecutor, 'settle'>,
+  executor: ClusterExecutor,
   signal: AbortSignal,
 ): Promise<void> {
   try {
