@@ -590,8 +590,8 @@ async function nothingWrong(withIndex: boolean): Promise<void> {
     runs(600),
   );
   expect(all.writes).toBeGreaterThan(0);
-  // So few are that a quick run may have none.
-  if (!isQuickRun()) expect(all.freed).toBeGreaterThan(0);
+  // Without the graph two of 600 scenes have one, so that a run may have none; so may a quick one.
+  if (withIndex && !isQuickRun()) expect(all.freed).toBeGreaterThan(0);
 }
 
 test('[cluster D10, D15, H2, S1, S2, S3, S4, S5, S6, S7] whatever is ordered, nothing is done that does not follow from the true state, or that is held and was not approved', async () => {
