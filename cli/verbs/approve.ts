@@ -14,7 +14,6 @@ import {
   type Withdrawing,
 } from '../../packages/read-model/approve.ts';
 import { approvalText, approvedText } from '../../packages/read-model/holds.ts';
-
 import type { Doing } from '../../packages/records/doing.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { durationText } from '../../schemas/policy/value-text.ts';

@@ -10,7 +10,6 @@ import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { ClusterStatus, ClusterWarning } from '../../schemas/reports/cluster-status.ts';
 import { type DashboardCluster, DashboardClusters } from '../../schemas/reports/dashboard-clusters.ts';
-import { splitUnread } from '../decision/left-out-kinds.ts';
 import { CLUSTER_SILENT_AFTER_MS } from '../fleet-watch/fleet-watch.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';
 import type { StoredPolicies } from '../policy/stored-policies.ts';
@@ -20,6 +19,7 @@ import { parseRecord } from '../records/parse/parse-record.ts';
 import type { RecordedEvent } from '../records/read-log.ts';
 import { counted } from '../text/counted.ts';
 import { censusesOfTheDay } from './censuses.ts';
+import { unreadKindsIn } from './project.ts';
 import { type HeldCluster, readHolds } from './read-holds.ts';
 import { COARSE_STEP_MS, FINE_STEP_MS } from './rows.ts';
 import { partitionsOf, scan } from './scan.ts';
@@ -152,7 +152,7 @@ export function clusterStatus(
     unanswered: unanswered.commands,
     unansweredSinceMs: unanswered.sinceMs,
   };
-  return { ...status, warnings: warningsOf(status, { census, held }) };
+  return { ...status, warnings: warningsOf(status, reporting) };
 }
 
 function selectionOf(
@@ -180,11 +180,10 @@ type Known = Omit<ClusterStatus, 'warnings'>;
 
 function warningsOf(
   { isSilent, held, unanswered }: Known,
-  { census, held: reported }: Pick<ReportingCluster, 'census' | 'held'>,
+  { census, held: reported }: ReportingCluster,
 ): ClusterWarning[] {
-  const { unsyncedKinds = [], failedGroups = [], stuckFinalizers } = census?.findings ?? {};
-  const unread = splitUnread(unsyncedKinds).expected.length + failedGroups.length;
-  const stuck = stuckFinalizers?.count ?? 0;
+  const unread = census === null ? 0 : unreadKindsIn(census.findings);
+  const stuck = census?.findings.stuckFinalizers.count ?? 0;
   return [
     ...warning('silent', isSilent, 'its agent is not heard any more: does it run, and reach the log?'),
     ...warning('held', held > 0, `${counted(held, 'object is', 'objects are')} held: see fleetgc held`),
@@ -233,7 +232,7 @@ interface ClustersPage {
 }
 
 type Told = DashboardClusters['clusters'][number];
-type HeardCluster = Pick<Told, 'cluster' | 'heardMs' | 'isSilent' | 'status' | 'toldBy' | 'candidates'>;
+type HeardCluster = Omit<Told, 'found' | 'removed'>;
 
 /** Every cluster that told of itself, by name. */
 export function readClusters(

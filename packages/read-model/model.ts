@@ -218,8 +218,8 @@ export class Projection implements Disposable {
     );
     this.fleet.unreadable += unreadable;
     for (const node of nodes.values()) {
-      this.fleet.recalled(node);
       const { stats, track, offset } = node;
+      this.fleet.recalled(stats, track);
       this.#projector.put(PROJECT.diskStats(stats, { timestampMs: track.last.loggedAtMs, offset }));
     }
   }

@@ -34,13 +34,7 @@ import {
   strayText,
   track,
 } from '../fleet-watch/node-track.ts';
-
-import {
-  type ReportingNode,
-  type ReportingNodesNeeds,
-  readReportingNodes,
-  readUnrelieved,
-} from './reporting-nodes.ts';
+import { type ReportingNodesNeeds, readReportingNodes, readUnrelieved } from './reporting-nodes.ts';
 
 /** What one node's newest statistics say under the policies, whoever else is there and whatever the time is. */
 interface KnownNode extends Omit<FleetNode, 'isSilent' | 'warnings'> {
@@ -60,7 +54,7 @@ export async function readFleetNodes(
 ): Promise<FleetNodes> {
   const { log, nowMs } = needs;
   const { nodes, unreadable } = await readReportingNodes(needs, signal);
-  const known = [...nodes.values()].map((node) => knownNode(node, policies));
+  const known = [...nodes.values()].map(({ stats, track }) => knownNode(stats, track, policies));
   const pressed = new Set(
     known.filter(({ pressure }) => pressure !== null).map((node) => nodes.get(nodeKey(node))?.partition ?? 0),
   );
@@ -101,7 +95,7 @@ function straysOf(known: readonly KnownNode[], policies: PolicySet): ReadonlyMap
   return new Map(strayClusters(nodesOf, clustersNamedBy(policies)).map((stray) => [stray.cluster, stray]));
 }
 
-function knownNode({ stats, track }: Pick<ReportingNode, 'stats' | 'track'>, policies: PolicySet): KnownNode {
+function knownNode(stats: DiskStats, track: NodeTrack, policies: PolicySet): KnownNode {
   const { cluster, node, nodeInstance, nodeLabels, takenAt, fleetgcVersion } = stats;
   const heardMs = track.last.loggedAtMs;
   const paused = selectPolicy(policies, stats);
@@ -243,7 +237,7 @@ export class Fleet {
     const now = this.sighted(stats, loggedAtMs);
     if (now === null) return;
     const key = nodeKey(stats);
-    this.#known.set(key, knownNode({ stats, track: now }, this.#policies));
+    this.#known.set(key, knownNode(stats, now, this.#policies));
     this.#changed.add(key);
   }
 
@@ -259,7 +253,7 @@ export class Fleet {
   }
 
   /** A reclaim ended above its target. Of a node that is not known nothing is kept. */
-  unrelieved(event: Pick<PressureUnrelieved, 'cluster' | 'node'>, loggedAtMs: number): void {
+  unrelieved(event: PressureUnrelieved, loggedAtMs: number): void {
     const key = nodeKey(event);
     if (!this.#tracks.has(key) || loggedAtMs <= (this.#unrelieved.get(key) ?? 0)) return;
     this.#unrelieved.set(key, loggedAtMs);
@@ -274,7 +268,7 @@ export class Fleet {
       const stats = storedStats(this.#db, key);
       const known = this.#tracks.get(key);
       if (stats === null || known === undefined) continue;
-      this.#known.set(key, knownNode({ stats, track: known }, policies));
+      this.#known.set(key, knownNode(stats, known, policies));
       this.#changed.add(key);
       made += 1;
       if (made % NODES_AT_ONCE === 0) await breathe();
@@ -282,11 +276,11 @@ export class Fleet {
   }
 
   /** Takes a node that was found as `fleetgc nodes` finds those that fell silent. */
-  recalled({ stats, track: known }: Pick<ReportingNode, 'stats' | 'track'>): void {
+  recalled(stats: DiskStats, known: NodeTrack): void {
     const key = nodeKey(stats);
     if (this.#known.has(key)) return;
     this.#tracks.set(key, known);
-    this.#known.set(key, knownNode({ stats, track: known }, this.#policies));
+    this.#known.set(key, knownNode(stats, known, this.#policies));
     this.#changed.add(key);
   }
 

@@ -236,8 +236,12 @@ const foundIn = ({ totals, findings }: Census): FoundCounts => ({
   waitingOwners: findings.waitingOwners.count,
   badReferences: findings.badReferences.count,
   missingOwners: findings.missingOwners.count,
-  unreadKinds: splitUnread(findings.unsyncedKinds).expected.length + findings.failedGroups.length,
+  unreadKinds: unreadKindsIn(findings),
 });
+
+/** Kinds that the agent may not or cannot read, though it was to. */
+export const unreadKindsIn = ({ unsyncedKinds, failedGroups }: Census['findings']): number =>
+  splitUnread(unsyncedKinds).expected.length + failedGroups.length;
 
 /** A census that lacks a kind says that there are few of it, and one without kinds nothing. */
 const pointOf = (

@@ -8,7 +8,6 @@ import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { DashboardActionDone, DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
 import { type Identified, personKey } from '../access/access.ts';
-
 import { RateBound } from '../bounds.ts';
 import { ACTIONS, type ActingLog, onlyActs } from './perform.ts';
 

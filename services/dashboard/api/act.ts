@@ -4,7 +4,6 @@ import { type FleetGcError, toFleetGcError } from '../../../packages/process/err
 import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import { type Access, type Asking, type Identified, mayDo } from '../access/access.ts';
-
 import type { ActionDesk } from '../actions/desk.ts';
 import { ACTIONS } from '../actions/perform.ts';
 import { type Answer, inOurWords, jsonAnswer, problemText, readBody, refusal, tooMuch } from './answer.ts';

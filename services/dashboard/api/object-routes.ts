@@ -3,13 +3,11 @@ import { explain } from '../../../packages/audit/explain/explain.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import type { Projection } from '../../../packages/read-model/model.ts';
 import { newestInventory, readListed } from '../../../packages/read-model/node.ts';
-
 import { readObject } from '../../../packages/read-model/objects.ts';
 import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
 import { type DashboardLife, ListedKind, ShownKind } from '../../../schemas/reports/dashboard-object.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';
 import { type Read, sharingIndex, sharingLog } from '../readings.ts';
-
 import { type Asked, EpochMs, NodeKey, Part, type Route, route, whole } from './route.ts';
 
 const MOST_OBJECTS = 1_000_000;

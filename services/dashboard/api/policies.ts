@@ -11,7 +11,7 @@ import { nodesUnder } from '../../../packages/read-model/nodes.ts';
 import { nodeKey, SubjectKind } from '../../../schemas/events/identity.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
-import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
+import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
 import { type SelectableNode, selects } from '../../../schemas/policy/policy-selection.ts';
 import type { DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
 import type {
@@ -24,37 +24,32 @@ import { type Access, type Asking, type Identified, mayDo, personKey } from '../
 import type { PersonBound } from '../bounds.ts';
 import type { Simulations } from '../simulation/simulations.ts';
 import { type Answer, jsonAnswer, readBody, refusal, tooMuch } from './answer.ts';
-import { type Route, route } from './route.ts';
+import { none, type Route, route } from './route.ts';
 
 const MOST_NODES = 50;
-
-interface PoliciesNeeds {
-  readonly policies: PolicySet;
-  readonly clusterPolicies: readonly ClusterPolicyRecord[];
-  readonly nodes: readonly FleetNode[];
-}
 
 type Listed = DashboardPolicies['policies'][number];
 
 /** Every policy in force, and for how many nodes it holds. */
-const readPolicies = (needs: PoliciesNeeds): DashboardPolicies => ({
+const readPolicies = (projection: Projection): DashboardPolicies => ({
   policies: [
-    ...needs.policies.policies.map((record) => nodePolicy(record, needs.nodes)),
-    ...needs.clusterPolicies.map(clusterPolicy),
+    ...projection.policies.policies.map((record) => nodePolicy(record, projection.nodes().nodes)),
+    ...projection.standing.clusterPolicies.map(clusterPolicy),
   ].toSorted((a, b) => compareText(a.subject, b.subject) * -1 || compareText(a.name, b.name)),
 });
 
 /** One of them with its text; `null` where there is none of this name. */
 function readPolicy(
-  { policies, clusterPolicies, nodes }: PoliciesNeeds,
-  { subject, name }: Pick<Listed, 'subject' | 'name'>,
+  projection: Projection,
+  { subject, name }: { readonly subject: SubjectKind; readonly name: string },
 ): DashboardPolicy | null {
   if (subject === 'cluster') {
-    const record = clusterPolicies.find(({ policy }) => policy.name === name);
+    const record = projection.standing.clusterPolicies.find(({ policy }) => policy.name === name);
     return record === undefined ? null : { ...clusterPolicy(record), source: record.source, someNodes: [] };
   }
-  const record = policies.policies.find(({ policy }) => policy.name === name);
+  const record = projection.policies.policies.find(({ policy }) => policy.name === name);
   if (record === undefined) return null;
+  const { nodes } = projection.nodes();
   const someNodes = nodesUnder(name, nodes).slice(0, MOST_NODES).map(nodeKey);
   return { ...nodePolicy(record, nodes), source: record.source, someNodes };
 }
@@ -236,21 +231,13 @@ function cancel({ needs, query }: Given): Answer {
     : refusal(404, 'there is no such simulation under way');
 }
 
-const needsOf = (projection: Projection): PoliciesNeeds => ({
-  policies: projection.policies,
-  clusterPolicies: projection.standing.clusterPolicies,
-  nodes: projection.nodes().nodes,
-});
-
-const none = z.strictObject({});
-
 /** What is asked about policies, and about what they would have done. */
 export const POLICY_ROUTES: readonly Route[] = [
-  route('/api/policies', none, (_, { projection }) => readPolicies(needsOf(projection))),
+  route('/api/policies', none, (_, { projection }) => readPolicies(projection)),
   route(
     '/api/policy',
     z.strictObject({ subject: SubjectKind.default('node'), name: z.string().min(1).max(253) }),
-    (named, { projection }) => readPolicy(needsOf(projection), named),
+    (named, { projection }) => readPolicy(projection, named),
   ),
   route('/api/simulations', none, (_, { simulations }) => simulations.told()),
   route('/api/simulation', z.strictObject({ id: z.string().min(1).max(100) }), ({ id }, { simulations }) =>

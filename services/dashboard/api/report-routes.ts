@@ -5,7 +5,6 @@ import { makeReport } from '../../../packages/read-model/report.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { type DashboardReport, ReportFileForm } from '../../../schemas/reports/dashboard-report.ts';
 import { type Read, sharingLog } from '../readings.ts';
-
 import { GivenFile } from './answer.ts';
 import { type Asked, EpochMs, type Route, route } from './route.ts';
 

@@ -4,7 +4,6 @@ import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import { onLink, useView, type View } from './addresses.ts';
 import { SessionContext, useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
-
 import { ViewBoundary } from './view-boundary.tsx';
 import { ClusterView } from './views/cluster.tsx';
 import { ClusterObjectView } from './views/cluster-object.tsx';
@@ -17,7 +16,6 @@ import { LiveView } from './views/live.tsx';
 import { NodeView } from './views/node.tsx';
 import { ObjectView } from './views/object.tsx';
 import { PoliciesView, PolicyView } from './views/policy.tsx';
-
 import { ReportView } from './views/report.tsx';
 import { SearchView } from './views/search.tsx';
 

@@ -1,7 +1,6 @@
 import { openSource } from '../../../packages/audit/events/open-source.ts';
 import { newestDeciders } from '../../../packages/audit/simulate/compare.ts';
 import { simulate, simulatedPolicies } from '../../../packages/audit/simulate/simulate.ts';
-
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { SimulationOutcome } from '../../../schemas/reports/dashboard-policies.ts';
 import type { SimulationProgress, SimulationTask } from './simulations.ts';

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { ExactSum, readHolders, readRepository, sumImages } from '../../../packages/read-model/images.ts';
 import { Held } from '../../../packages/read-model/images-on-nodes.ts';
 import { onceHeld } from '../../../packages/read-model/project-images.ts';
-
 import { image, inventory } from '../../fixtures/inventory.ts';
 
 const listing = (node: string, atMs: number, ids: readonly string[]) => ({

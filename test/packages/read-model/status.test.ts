@@ -4,7 +4,6 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { clusterStatus } from '../../../packages/read-model/clusters.ts';
 import { groupOf, readStatus, SERVICES_FOR } from '../../../packages/read-model/status.ts';
-
 import { statusProblems } from '../../../packages/read-model/status-problems.ts';
 import { serviceSource } from '../../../packages/records/publisher.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';

@@ -12,7 +12,6 @@ import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { DashboardActionDone, DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
 import { readTokens } from '../../../services/dashboard/access/sessions.ts';
 import { ACTIONS, onlyActs } from '../../../services/dashboard/actions/perform.ts';
-
 import { ownLog } from '../../cli/fleetgc.ts';
 import { jsonOf, readTopic } from '../../cli/read-topic.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

@@ -8,7 +8,6 @@ import { openTables } from '../../../packages/read-model/tables.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import { ACTIONS, type ActingLog, onlyActs } from '../../../services/dashboard/actions/perform.ts';
-
 import { ownLog } from '../../cli/fleetgc.ts';
 import { jsonOf } from '../../cli/read-topic.ts';
 import { bury, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';

@@ -8,9 +8,7 @@ import { clusterAddress, clusterObjectAddress, go } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
 import { beginningOf, countText, GRAPH_STATE_TEXT, nameText, policyText } from '../texts.ts';
-
 import { Census, Findings, Unread } from './cluster-findings.tsx';
-
 import { HeldSection } from './cluster-held.tsx';
 import { Needs } from './clusters.tsx';
 

@@ -14,10 +14,8 @@ import {
   tenant,
   watchCluster,
 } from '../../../../lab/demo/cluster.ts';
-
 import { startApiServer } from '../../../../lab/sim/api-server/api-server.ts';
 import { Deeds, SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-
 import { SERVED } from '../../../../lab/sim/api-server/objects.ts';
 import { openEmbeddedLog } from '../../../../packages/log/embedded.ts';
 import type { EventLog } from '../../../../packages/log/port.ts';
