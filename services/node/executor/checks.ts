@@ -380,7 +380,7 @@ const running = ({ state }: ListedContainer): Refusal | undefined =>
   state === 'running' ? { reason: 'running', message: 'the container runs' } : undefined;
 
 function createdLater(
-  { createdAtNs }: Pick<ListedContainer, 'createdAtNs'>,
+  { createdAtNs }: ListedContainer | ListedSandbox,
   { wallTimeMs }: Instant,
 ): Refusal | undefined {
   if (createdAtNs <= BigInt(wallTimeMs) * NS_PER_MS) return undefined;

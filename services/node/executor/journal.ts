@@ -132,10 +132,7 @@ export const EMPTY_JOURNAL: JournalState = {
 };
 
 /** Whatever is remembered of those that ended, a command that is in the journal is known: its entry is found by its id. */
-export const knows = (
-  { entries, appliedIds, refusedIds }: Pick<JournalState, 'entries' | 'appliedIds' | 'refusedIds'>,
-  commandId: string,
-): boolean =>
+export const knows = ({ entries, appliedIds, refusedIds }: JournalState, commandId: string): boolean =>
   entries.some(({ command }) => command.id === commandId) ||
   appliedIds.includes(commandId) ||
   refusedIds.includes(commandId);
@@ -171,7 +168,7 @@ const withNewest = (ids: readonly string[], id: string, most: number): string[] 
   [...ids.filter((one) => one !== id), id].slice(-most);
 
 /** Those that may be pushed out, oldest first: never the first one, which the worker is at, begun in the journal or not yet. */
-export const waitingEntries = ({ entries }: Pick<JournalState, 'entries'>): readonly JournalEntry[] =>
+export const waitingEntries = ({ entries }: JournalState): readonly JournalEntry[] =>
   entries.slice(1).filter(({ before }) => before === null);
 
 export const begun = (

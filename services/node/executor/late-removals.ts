@@ -34,7 +34,7 @@ export interface LateRemovals {
 }
 
 interface LateRemovalParts {
-  readonly runtime: Pick<RuntimeReader, 'listImages'>;
+  readonly runtime: RuntimeReader;
   readonly journal: Pick<Journal, 'state' | 'changed'>;
   readonly backoff: BackoffTable;
   readonly removedImages: RemovedImages;

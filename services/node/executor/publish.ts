@@ -103,7 +103,7 @@ const cut = (message: string): string => message.slice(0, SHORT_MESSAGE_LENGTH).
 
 async function sendTraced(
   batch: readonly Unpublished[],
-  { publisher, now }: Pick<ResultPublishing, 'publisher' | 'now'>,
+  { publisher, now }: ResultPublishing,
 ): Promise<void> {
   const { tracer } = publisher;
   const startMs = now();

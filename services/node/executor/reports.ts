@@ -303,11 +303,7 @@ const isReplaced = (item: ItemProgress): boolean =>
 
 const NOT_COME_TO: readonly ObjectOutcome['outcome'][] = ['not-needed', 'not-done'];
 
-const goesOn = (
-  command: Command,
-  reclaim: Reclaim,
-  { at, availableNow }: Pick<Measurement, 'at' | 'availableNow'>,
-): ReclaimContinues =>
+const goesOn = (command: Command, reclaim: Reclaim, { at, availableNow }: Measurement): ReclaimContinues =>
   reclaimContinues(command, { reclaim, takenAt: at, availableNow: digitsOf(availableNow) });
 
 function unrelieved(
@@ -395,10 +391,7 @@ export interface Pass {
  * also for a failed removal, which a kubelet only logs (G1). Of images that an eviction signal forces nothing is told, as by
  * a kubelet (F3, J14): the results tell, and `pressure-unrelieved`.
  */
-export function passProblems(
-  pass: Pass,
-  { imagePassFailed }: Pick<JournalState, 'imagePassFailed'>,
-): PassProblem[] {
+export function passProblems(pass: Pass, { imagePassFailed }: JournalState): PassProblem[] {
   switch (pass.command.kind) {
     case 'container-removal':
       return hasErrors(pass) ? ['container-gc-failed'] : [];
