@@ -8,13 +8,8 @@ import type { EventLog } from '../../log/port.ts';
 import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';
 import type { Subject } from './node.ts';
 import { type AskedName, askedName, type ExplainRequest, type NodeFilter, namesLike } from './question.ts';
-import {
-  type IndexSearchResult,
-  type NodePlace,
-  searchIndex,
-  type Watched,
-  watchPartitions,
-} from './search.ts';
+import { type IndexSearchResult, type NodePlace, searchIndex } from './search.ts';
+import { type Watched, watchPartitions } from './watch-partitions.ts';
 
 interface ExplainNeeds {
   readonly log: Pick<EventLog, 'read'>;
