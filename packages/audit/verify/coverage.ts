@@ -52,7 +52,7 @@ export type Coverage = (topicId: TopicId) => number;
  * Whether the very first message of a topic was logged after this time: what is missing from before it was on another topic of this
  * name, which was deleted. Where retention took the first one nobody can tell.
  */
-export type BeganAfter = (topicId: TopicId, timestampMs: number) => boolean;
+type BeganAfter = (topicId: TopicId, timestampMs: number) => boolean;
 
 /** What was read, and what the log has. */
 export interface Coverages {

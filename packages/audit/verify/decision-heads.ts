@@ -137,7 +137,7 @@ export interface Contradiction {
 }
 
 /** What heads say of one partition. */
-export interface RangesOfPartition {
+interface RangesOfPartition {
   /** In the order of their numbers. */
   readonly byChain: ReadonlyMap<string, readonly HeadedRange[]>;
   /** One for each chain. */

@@ -235,7 +235,7 @@ const unknownDecider = ({ decider }: DecisionHead): string =>
   `this release has no decider ${decider.name} ${decider.version}; a newer one may have it`;
 
 /** A record whose bytes are what its decider writes of the same bytes and policies, so that nobody need parse it. */
-export interface ProvedDecision {
+interface ProvedDecision {
   readonly decision: RecordedDecision;
   readonly again: Redecided;
 }
