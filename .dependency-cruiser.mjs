@@ -29,13 +29,7 @@ const ROOMS = {
   ],
   'packages/canonical': [],
   'packages/cri': ['packages/process'],
-  'packages/deciders': [
-    'packages/canonical',
-    'packages/decision',
-    'packages/fleet-watch',
-    'packages/records',
-    'packages/service',
-  ],
+  'packages/deciders': ['packages/canonical', 'packages/decision', 'packages/service'],
   'packages/decision': ['packages/canonical', 'packages/process'],
   'packages/files': ['packages/process'],
   'packages/fleet-watch': ['packages/decision', 'packages/log', 'packages/process', 'packages/text'],
@@ -162,6 +156,7 @@ const ROOMS = {
   'services/dashboard/page': ['packages/text'],
   'services/deciders': [
     'packages/deciders',
+    'packages/fleet-watch',
     'packages/policy',
     'packages/process',
     'packages/records',
@@ -278,7 +273,7 @@ const ROOMS = {
     'services/node/agent',
     'services/node/executor',
   ],
-  cli: ['cli/framework', 'cli/verbs', 'packages/process', 'packages/text'],
+  cli: ['packages/deciders', 'cli/framework', 'cli/verbs', 'packages/process', 'packages/text'],
   'cli/completion': ['cli/framework', 'packages/process'],
   'cli/framework': [
     'cli/options',
@@ -298,8 +293,10 @@ const ROOMS = {
   'cli/lambda': [
     'cli/framework',
     'cli/options',
+    'packages/deciders',
     'packages/process',
     'packages/records',
+    'packages/service',
     'services/deciders/functions',
   ],
   'cli/options': [
@@ -509,7 +506,7 @@ export default {
       name: 'decide-does-not-reach-its-handler',
       severity: 'error',
       from: { path: '^packages/deciders/[^/]+/(decide\\.ts$|rules/)' },
-      to: { path: '/(handler|main)\\.ts$' },
+      to: { path: '/decider\\.ts$' },
     },
     {
       name: 'what-deciders-share-is-pure',

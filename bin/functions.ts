@@ -3,26 +3,39 @@
  * Lambda: its handler is `index.handler`. `--into` names another folder than `dist/functions`, and `--only` one service.
  */
 import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { makeReadable } from './readable.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
-const ENTRIES = 'cli/lambda/*.ts';
-/** It makes handlers of services, and is none. */
-const NO_ENTRY = 'handler';
+const DECIDERS = 'packages/deciders/*/decider.ts';
+const ENTRY = 'entry-of-a-function';
 /** What is larger takes too long to be loaded when a function begins. */
 const LARGEST_BYTES = 2 * 1024 * 1024;
 /** Libraries look for `require`, which a module does not have by itself. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 
+/** What AWS Lambda calls. It names one decider, so that its bundle has no other one. */
+const entryOf = (service: string): string => `
+import { decider } from '../../packages/deciders/${service}/decider.ts';
+import { lambdaHandler } from './handler.ts';
+export const handler = lambdaHandler(decider);
+`;
+
 async function bundle(service: string, directory: string): Promise<number> {
   await using build = await rolldown({
     cwd: REPOSITORY,
-    input: join(REPOSITORY, 'cli/lambda', `${service}.ts`),
+    input: ENTRY,
     platform: 'node',
+    plugins: [
+      {
+        name: ENTRY,
+        resolveId: (id) => (id === ENTRY ? join(REPOSITORY, 'cli/lambda', ENTRY) : null),
+        load: (id) => (id.endsWith(ENTRY) ? entryOf(service) : null),
+      },
+    ],
   });
   const { output } = await build.generate({
     format: 'esm',
@@ -41,9 +54,9 @@ async function bundle(service: string, directory: string): Promise<number> {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { into: { type: 'string' }, only: { type: 'string' } } });
-  const services = globSync(ENTRIES, { cwd: REPOSITORY })
-    .map((file) => basename(file, '.ts'))
-    .filter((service) => service !== NO_ENTRY && (values.only ?? service) === service);
+  const services = globSync(DECIDERS, { cwd: REPOSITORY })
+    .map((file) => basename(dirname(file)))
+    .filter((service) => (values.only ?? service) === service);
   if (services.length === 0) throw new Error(`there is no decision service ${values.only}`);
   for (const service of services.toSorted()) {
     const into = join(values.into ?? join(REPOSITORY, 'dist/functions'), service);

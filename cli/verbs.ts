@@ -1,7 +1,14 @@
 import { FleetGcError } from '../packages/process/errors.ts';
 import { nearestName } from '../packages/text/nearest-name.ts';
-import { DECIDING_VERBS } from './deciding-verbs.ts';
+import { DECIDERS } from '../packages/deciders/registry.ts';
+import { AnyDeciderName } from '../schemas/events/deciders.ts';
 import { type ListedVerb, loadVerb, service, task, type Verb, type VerbGroup } from './framework/verb.ts';
+
+const deciderEntry = <Name extends AnyDeciderName>(name: Name) =>
+  service(name, DECIDERS[name].summary, async () => {
+    const { deciderVerb } = await import('./verbs/decide.ts');
+    return { verb: deciderVerb(name) };
+  });
 
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is read only when it is
@@ -136,7 +143,22 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  ...DECIDING_VERBS,
+  {
+    heading: 'Once per fleet, in any number of replicas:',
+    verbs: [
+      service(
+        'decide',
+        'Run pressure, container-gc, image-gc, graph-gc, expiry-gc and pod-gc in one process',
+        () => import('./verbs/decide.ts'),
+      ),
+      ...AnyDeciderName.options.map(deciderEntry),
+      service(
+        'serve',
+        'Serve one of them as a function of one event: CloudEvents in, decisions out',
+        () => import('./verbs/serve.ts'),
+      ),
+    ],
+  },
   {
     heading: 'Set up and steer:',
     verbs: [

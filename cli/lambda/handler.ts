@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { createLogger } from '../../packages/process/logger.ts';
 import { configError, parseOptions } from '../../packages/process/options/read-options.ts';
 import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
-import type { DecisionFunction } from '../../services/deciders/functions/decision-function.ts';
+import type { DecisionService } from '../../packages/service/decision-writing.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import {
+  type DecisionFunction,
+  decisionFunction,
+} from '../../services/deciders/functions/decision-function.ts';
 import { answerLambda, type LambdaAnswer } from '../../services/deciders/functions/lambda/answer-lambda.ts';
 import { openServedFunction, type ServedFunction } from '../framework/open-function.ts';
 import { requireSupportedNode } from '../framework/program.ts';
@@ -27,7 +32,10 @@ interface Opened {
  * What AWS Lambda calls for a Kafka event source. It is set up by the first call from the environment, and stays for those that follow. A
  * function that is frozen between calls cannot follow a topic, and what it says in heads comes late, or never.
  */
-export function lambdaHandler(decider: DecisionFunction): (event: unknown) => Promise<LambdaAnswer> {
+export function lambdaHandler<Kind extends SubjectKind>(
+  service: DecisionService<Kind>,
+): (event: unknown) => Promise<LambdaAnswer> {
+  const decider = decisionFunction(service);
   let opened: Promise<Opened> | null = null;
   return async (event) => {
     opened ??= open(decider);

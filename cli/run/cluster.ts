@@ -26,7 +26,7 @@ import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.
 import type { RemovingOptions } from '../../services/cluster/cluster-options.ts';
 import type { OpenCluster } from '../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../services/cluster/run-cluster.ts';
-import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { runDeciders } from '../../services/deciders/run.ts';
 import { jsonLine } from '../framework/output.ts';
 import { openUnsignedWriter } from '../framework/policy-writer.ts';
 import { type Named, objectsText, PATCHED } from '../views/cluster.ts';

@@ -10,7 +10,7 @@ import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { SelectableNode } from '../../schemas/policy/policy-selection.ts';
-import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { runDeciders } from '../../services/deciders/run.ts';
 import type { ExecutorOptions } from '../../services/node/executor/executor.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { DECIDERS } from '../../packages/deciders/registry.ts';
 import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
-import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
-import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { AnyDeciderName } from '../../schemas/events/deciders.ts';
+import { runDeciders } from '../../services/deciders/run.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
@@ -9,16 +10,15 @@ import { eventLogOptions } from '../options/event-log-options.ts';
 
 import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
 
-interface DeciderVerb extends VerbTexts {
+interface DeciderProcess extends VerbTexts {
   /** As metrics and brokers know the process. */
   readonly service: AnyDeciderName | 'decide';
   readonly deciders: readonly AnyDeciderName[];
-  /** Each verb has a port of its own, so that all can run on one machine. */
   readonly httpPort: number;
 }
 
 /** A verb that runs these decision services in one process. */
-export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVerb) =>
+const deciderProcess = ({ service, deciders, httpPort, ...texts }: DeciderProcess) =>
   defineVerb({
     ...texts,
     options: z.object({
@@ -35,7 +35,17 @@ export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVe
     },
   });
 
-export const verb = deciderVerb({
+/** The verb of one decision service. */
+export const deciderVerb = (name: AnyDeciderName) =>
+  deciderProcess({
+    help: [DECIDERS[name].does],
+    examples: [`fleetgc ${name} --kafka-brokers kafka:9092 --trust off --http-address 0.0.0.0:9640`],
+    service: name,
+    deciders: [name],
+    httpPort: DECIDERS[name].httpPort,
+  });
+
+export const verb = deciderProcess({
   help: [
     'The decision services, for a fleet that one process can serve. Start as many as you like, anywhere: they share nodes and clusters among themselves.',
   ],
@@ -44,6 +54,6 @@ export const verb = deciderVerb({
     'fleetgc decide --kafka-brokers kafka:9092 --trust required --trust-roots roots.yaml --signing-key-file decider.pem',
   ],
   service: 'decide',
-  deciders: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'pod-gc', 'expiry-gc'],
+  deciders: AnyDeciderName.options,
   httpPort: 9640,
 });

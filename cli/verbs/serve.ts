@@ -4,7 +4,7 @@ import { FilePath, ListenAddress, TextList, withMeta } from '../../packages/proc
 import { configError } from '../../packages/process/options/read-options.ts';
 import { readTokenFile } from '../../packages/process/token-file.ts';
 import { AnyDeciderName } from '../../schemas/events/deciders.ts';
-import type { DecisionFunction } from '../../services/deciders/functions/decision-function.ts';
+import { loadFunction } from '../../services/deciders/functions/decision-function.ts';
 import {
   CALLER_ROLES,
   type CallerSettings,
@@ -17,16 +17,6 @@ import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { functionOptions, textOf } from '../options/function-options.ts';
 import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
-
-/** Each is loaded when it is served. */
-const DECIDERS: Readonly<Record<AnyDeciderName, () => Promise<{ readonly decider: DecisionFunction }>>> = {
-  pressure: () => import('../../services/deciders/functions/deciders/pressure.ts'),
-  'container-gc': () => import('../../services/deciders/functions/deciders/container-gc.ts'),
-  'image-gc': () => import('../../services/deciders/functions/deciders/image-gc.ts'),
-  'graph-gc': () => import('../../services/deciders/functions/deciders/graph-gc.ts'),
-  'pod-gc': () => import('../../services/deciders/functions/deciders/pod-gc.ts'),
-  'expiry-gc': () => import('../../services/deciders/functions/deciders/expiry-gc.ts'),
-};
 
 const options = z.object({
   service: withMeta(AnyDeciderName, {
@@ -75,7 +65,7 @@ export const verb = defineVerb({
     const trust = await readDeciderTrust(given, signal);
     const callers = callersOf(given);
     requireCallers(callers);
-    const { decider } = await DECIDERS[given.service]();
+    const decider = await loadFunction(given.service);
     await using served = await openServedFunction(decider, given, trust, context);
     const { open, metrics, checks } = served;
     const probes = given.httpAddress && { address: given.httpAddress, metrics, checks };

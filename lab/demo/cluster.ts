@@ -25,7 +25,7 @@ import type { ClusterObjectResults } from '../../schemas/events/cluster-result.t
 import { removingOptions } from '../../services/cluster/cluster-options.ts';
 import { openCluster } from '../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../services/cluster/run-cluster.ts';
-import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { runDeciders } from '../../services/deciders/run.ts';
 import { startApiServer } from '../sim/api-server/api-server.ts';
 import { Deeds, type Owner, SimulatedCluster } from '../sim/api-server/cluster.ts';
 import { CONFIG_MAP, DEPLOYMENT, POD, REPLICA_SET, SECRET, SERVED } from '../sim/api-server/objects.ts';

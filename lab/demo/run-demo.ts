@@ -29,7 +29,7 @@ import { shellWord } from '../../packages/text/shell-word.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import type { Policy, PolicyRecordOf } from '../../schemas/policy/policy.ts';
-import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { runDeciders } from '../../services/deciders/run.ts';
 import { runSimulatedNode } from '../sim/workload.ts';
 import { CLUSTER_POLICY, type ClusterAct, clusterPolicy, DEMO_CLUSTER, playClusterAct } from './cluster.ts';
 import { servePage } from './serve-page.ts';

@@ -26,6 +26,7 @@ import { type Belief, KeyGate } from './key-gate.ts';
 /** One kind of decision service, whatever process it runs in, and whatever brings its messages. */
 export interface DecisionService<Kind extends SubjectKind> {
   readonly name: string;
+  readonly subject: Kind;
   /** The consumer group that its replicas share. */
   readonly group: string;
   handlers(policies: () => PolicySetOf<Kind>): Handlers;

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { imageGcHandler } from '../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../packages/deciders/image-gc/decider.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';

@@ -53,7 +53,7 @@ test('a decision service is one file of less than 2 MB, which decides where ther
 
 test('what cannot be set up says so to whoever calls, and so does a topic that a function cannot follow', async () => {
   const script =
-    "const { handler } = await import('./cli/lambda/pod-gc.ts'); await handler({}).catch((error) => console.log(error.message)); process.exit(0);";
+    "const { lambdaHandler } = await import('./cli/lambda/handler.ts'); const { decider } = await import('./packages/deciders/pod-gc/decider.ts'); const handler = lambdaHandler(decider); await handler({}).catch((error) => console.log(error.message)); process.exit(0);";
   const said = async (env: Readonly<Record<string, string>>): Promise<string> =>
     (
       await run(process.execPath, ['--input-type=module', '--eval', script], {

@@ -7,11 +7,13 @@ import { parse, parseAllDocuments, type ScalarTag } from 'yaml';
 import { z } from 'zod';
 import { readVerbArguments } from '../../cli/framework/verb-arguments.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { decider as imageGc } from '../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../services/deciders/functions/decision-function.ts';
 import { MOST_CONNECTIONS_OF_AN_ADDRESS } from '../../services/deciders/functions/http/serve.ts';
 import { codeBlocks } from '../docs/markdown.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf, verbNamed } from './files.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 /*
  * What stands in the manifests is held against the program. That Knative takes the Service: functions.world.test.ts. That it takes the

@@ -5,7 +5,7 @@ import { openServiceOn } from '../../cli/framework/open-service.ts';
 import { isClean } from '../../lab/sim/fleet-run/account.ts';
 import { runSimulatedFleet } from '../../lab/sim/fleet-run/run-fleet.ts';
 import { createLogger } from '../../packages/process/logger.ts';
-import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { runDeciders } from '../../services/deciders/run.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { logLines } from '../support/log-lines.ts';
 import { outgoing } from '../support/logs/log-record.ts';

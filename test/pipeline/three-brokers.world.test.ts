@@ -13,7 +13,7 @@ import { UNSIGNED } from '../../packages/records/trust/signer.ts';
 import { TRUST_OFF } from '../../packages/records/trust/trust.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { DECIDERS } from '../../services/deciders/run-deciders.ts';
+import { startDecider } from '../../services/deciders/run.ts';
 import { nodeSubscription } from '../../services/node/executor/executor.ts';
 import { fullNode } from '../bench/inventories.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
@@ -113,7 +113,7 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
     now,
     monotonicNow,
   };
-  stack.use(await DECIDERS['image-gc'](deps));
+  stack.use(await startDecider('image-gc', deps));
 }
 
 /** An outbox tries again until the log has acknowledged; what was acknowledged without a word lies there twice. */

@@ -14,7 +14,7 @@ import {
 import { PolicyTopicRecord } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { MAX_SELECTION_STEPS, Steps } from '../../schemas/policy/steps.ts';
-import { decider as imageGc } from '../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../services/deciders/functions/decision-function.ts';
 import { parseLocalRules } from '../../services/node/executor/local-rules.ts';
 import { rulesIn } from '../../services/notices/rules-file.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
@@ -25,6 +25,8 @@ import { ControlledCluster } from '../services/cluster/policy-controller/support
 import { GuardedLog } from '../services/cluster/policy-controller/support/guarded-log.ts';
 import { unsignedDocument } from '../services/deciders/functions/support/function-events.ts';
 import { openTestFunction, ScriptedSource } from '../services/deciders/functions/support/open-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { startPressure } from '../../packages/deciders/pressure/main.ts';
 import type { LogRecord } from '../../packages/log/port.ts';
 import { UNCOUNTED } from '../../packages/log/port.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
@@ -7,6 +6,7 @@ import { PROJECTED_TOPICS } from '../../packages/read-model/project.ts';
 import { consumerMetrics } from '../../packages/records/consumer-metrics.ts';
 import { TRUST_OFF } from '../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import { startDecider } from '../../services/deciders/run.ts';
 import { noticesHandler, ToldOnce } from '../../services/notices/listen.ts';
 
 import type { Notice } from '../../services/notices/notices.ts';
@@ -77,7 +77,7 @@ test('a dashboard leaves out the worst that each topic takes, counts it, and sho
 test('a decision service decides what comes behind the worst that its topic takes', async () => {
   const { deps, publish, records } = await decisionLog();
   const good = fact('diskStats', diskStats({}, { id: 'good' }));
-  await using _ = await startPressure(deps);
+  await using _ = await startDecider('pressure', deps);
   const hostile = worstOf('diskStats').map((text) => ({ ...outgoing(good), value: Buffer.from(text) }));
   for (const record of hostile) await deps.log.publish([record]);
   await publish(good);

@@ -1,7 +1,7 @@
 import { freezable } from '../../decision/freezable-decider.ts';
 import { READABLE_INVENTORY } from '../../decision/inventory-checks.ts';
 import { DECIDER } from './decide.ts';
-import { imageGcHandler } from './handler.ts';
+import { imageGcHandler } from './decider.ts';
 
 /** What `npm run freeze` makes a bundle of. */
 export const { read, decide, passOver } = freezable({

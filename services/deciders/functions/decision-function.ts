@@ -1,3 +1,4 @@
+import { DECIDERS } from '../../../packages/deciders/registry.ts';
 import type { PolicySource } from '../../../packages/policy/policies.ts';
 import {
   type DecisionService,
@@ -22,20 +23,23 @@ export interface DecisionFunction {
   open(current: PolicySource['current'], deps: SharedDeps): DecisionWriting;
 }
 
-export function decisionFunction<Kind extends SubjectKind>(
-  kind: Kind,
-  service: DecisionService<Kind>,
-): DecisionFunction {
+export function decisionFunction<Kind extends SubjectKind>(service: DecisionService<Kind>): DecisionFunction {
   const handlers = service.handlers(noPolicies);
   const isTaken = (id: string): id is TopicId => id in TOPICS && id in handlers;
   return {
     name: service.decider.name,
     group: service.group,
     topics: Object.keys(handlers).filter(isTaken),
-    open: (current, deps) => openDecisionWriting(service, { ...deps, policies: current[kind] }),
+    open: (current, deps) => openDecisionWriting(service, { ...deps, policies: current[service.subject] }),
   };
 }
 
 function noPolicies(): never {
   throw new TypeError('handlers are only listed here');
+}
+
+/** The function of one of them, which is loaded for it. */
+export async function loadFunction<Name extends AnyDeciderName>(name: Name): Promise<DecisionFunction> {
+  const { decider } = await DECIDERS[name].load();
+  return decisionFunction(decider);
 }

@@ -1,4 +1,4 @@
-import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/decider.ts';
 import { type Input, nodeOutput, type Outputs } from '../../../packages/decision/handler.ts';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import { randomTraceIds } from '../../../packages/process/system-sources.ts';

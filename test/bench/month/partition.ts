@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { containerGcHandler } from '../../../packages/deciders/container-gc/handler.ts';
-import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
-import { type PressureEvent, pressureHandler } from '../../../packages/deciders/pressure/handler.ts';
+import { containerGcHandler } from '../../../packages/deciders/container-gc/decider.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/decider.ts';
+import { type PressureEvent, pressureHandler } from '../../../packages/deciders/pressure/decider.ts';
 import { nodeOutput, type Output, type PureHandler } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/log/port.ts';
 import { nodeSource, serviceSource } from '../../../packages/records/publisher.ts';

@@ -1,6 +1,6 @@
 /** An image-gc that decides on each inventory, whatever lies behind it; all else is as in the service. */
 
-import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/decider.ts';
 import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
 import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';

@@ -1,9 +1,9 @@
+import { startDecider } from '../../../services/deciders/run.ts';
 /**
  * An image-gc that follows keys, signs what it orders, and verifies a signature of each inventory before it is parsed; all else
  * is as in the service.
  */
 
-import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
 import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
 import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
@@ -79,7 +79,7 @@ const policies = startPolicySource({
   startsAfter: started.keys?.caughtUp,
 });
 await policies.caughtUp;
-await startImageGc({
+await startDecider('image-gc', {
   log,
   policies: policies.current.node,
   trust,

@@ -1,9 +1,9 @@
-import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
 import { type EventLog, type LogRecord, type SliceHandler, UNCOUNTED } from '../../../packages/log/port.ts';
 import { serveSlices } from '../../../packages/log/subscription.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { AGREEING_POLICY } from '../../services/node/executor/support/agreeing-inventory.ts';
 import { countedIds, NOW_MS } from '../../support/logs/log-record.ts';
@@ -38,7 +38,7 @@ export class Replica {
   constructor(name: string, partition: Partition) {
     this.name = name;
     this.#partition = partition;
-    void startImageGc({
+    void startDecider('image-gc', {
       log: this.#log(),
       policies: () => POLICIES,
       trust: TRUST_OFF,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DECIDER } from '../../../packages/deciders/image-gc/decide.ts';
-import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/decider.ts';
 import { freezable } from '../../../packages/decision/freezable-decider.ts';
 import { READABLE_INVENTORY } from '../../../packages/decision/inventory-checks.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';

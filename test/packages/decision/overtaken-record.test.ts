@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/decider.ts';
 import { type OvertakenInput, overtakenHandler } from '../../../packages/decision/overtaking.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { inventory, NODE } from '../../fixtures/inventory.ts';

@@ -8,7 +8,7 @@ import { statusProblems } from '../../../packages/read-model/status-problems.ts'
 import { serviceSource } from '../../../packages/records/publisher.ts';
 import type { Decision } from '../../../schemas/events/decision.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
-import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { refusedCommand } from '../../fixtures/results.ts';
@@ -174,9 +174,9 @@ test('that nobody may ask for groups is told', () => {
 test('the groups are those of the services', async () => {
   const { deps } = await decisionLog();
   const groups = await Promise.all(
-    Object.values(DECIDERS).map(async (start) => {
+    SERVICES_FOR.node.map(async (name) => {
       const log = new ScriptedLog();
-      await start({ ...deps, log });
+      await startDecider(name, { ...deps, log });
       return log.subscription?.group;
     }),
   );

@@ -16,7 +16,7 @@ import { Command } from '../../../schemas/events/command.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import type { DeciderName } from '../../../schemas/events/object-kinds.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
-import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { startLoad } from '../../e2e/support/load.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
@@ -120,7 +120,9 @@ async function startReplica(names: readonly DeciderName[] = ALL): Promise<Replic
     now: Date.now,
     monotonicNow: () => performance.now(),
   };
-  const consumers = await Promise.all(names.map(async (name) => [name, await DECIDERS[name](deps)] as const));
+  const consumers = await Promise.all(
+    names.map(async (name) => [name, await startDecider(name, deps)] as const),
+  );
   let ending: Promise<void> | null = null;
   const end = async (): Promise<void> => {
     await Promise.all(consumers.map(([, consumer]) => consumer.stop()));

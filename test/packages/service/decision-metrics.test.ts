@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
-import { startPressure } from '../../../packages/deciders/pressure/main.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { decisionLog, fact } from '../../support/logs/decision-log.ts';
@@ -16,7 +15,7 @@ const seriesOf = async ({ metrics }: Deps, name: string): Promise<readonly strin
 
 test('decisions are counted by what came of them, and judged objects by rule', async () => {
   const { deps, start, publish, records } = await decisionLog();
-  await start(startImageGc);
+  await start('image-gc');
   await publish(fact('inventory', inventory({ images: [image('i'), image('j')] })));
   await records('decisions', 1);
   const [decided] = await seriesOf(deps, 'decisions_total');
@@ -27,7 +26,7 @@ test('decisions are counted by what came of them, and judged objects by rule', a
 
 test('a reclaim that begins is counted by its signal, with what it wants', async () => {
   const { deps, start, publish, records } = await decisionLog();
-  await start(startPressure);
+  await start('pressure');
   await publish(fact('diskStats', diskStats()));
   await records('observe', 1);
   const [begun, ...more] = await seriesOf(deps, 'reclaims_total');
@@ -48,7 +47,7 @@ test('when something was decided last is when the event log took it', async () =
     await deps.log.publish(outgoing);
   };
   const log = { ...deps.log, publish: refusing };
-  await using _ = await startImageGc({ ...deps, log, now: () => nowMs });
+  await using _ = await startDecider('image-gc', { ...deps, log, now: () => nowMs });
   const last = async () =>
     Number((await seriesOf(deps, 'last_decision_timestamp_seconds'))[0]?.split(' ').at(-1));
   expect(await last()).toBe(1_000);
@@ -61,7 +60,7 @@ test('when something was decided last is when the event log took it', async () =
 test('the newest message that was read is told by the clock of the event log', async () => {
   const { deps, start, publish, records } = await decisionLog();
   const beginMs = Date.now();
-  await start(startImageGc);
+  await start('image-gc');
   await publish(fact('inventory', inventory()));
   await records('decisions', 1);
   const [newest] = await seriesOf(deps, 'consumer_newest_message_timestamp_seconds');

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
 import { pause } from '../../../packages/process/backoff.ts';
@@ -7,6 +6,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
@@ -23,7 +23,7 @@ test('the set of policies is on the log before the first decision under it', asy
     await deps.log.publish(outgoing);
     order.push(...outgoing.map(({ topic }) => topic));
   };
-  await using _ = await startImageGc({ ...deps, log: { ...deps.log, publish: noting } });
+  await using _ = await startDecider('image-gc', { ...deps, log: { ...deps.log, publish: noting } });
   await publish(...['a', 'b'].map((id) => fact('inventory', inventory({ id, images: [image('i')] }))));
   await records('decisions', 2);
   const [told, ...more] = await records('policyVersions', 1);
@@ -43,7 +43,7 @@ test('nothing leaves while the set cannot be told, and the message comes again',
     }
     await deps.log.publish(outgoing);
   };
-  await using _ = await startImageGc({ ...deps, log: { ...deps.log, publish: refusing } });
+  await using _ = await startDecider('image-gc', { ...deps, log: { ...deps.log, publish: refusing } });
   await publish(fact('inventory', inventory()));
   expect(await records('decisions', 1)).toHaveLength(1);
   expect(refusals).toBeGreaterThan(1);
@@ -63,7 +63,7 @@ describe('a service whose key does not count', () => {
     const output = logLines();
     const logger = createLogger({ service: 'test', level: 'info' }, output);
     const belief = believedUnless(() => problem);
-    await using _ = await startImageGc({ ...deps, logger, belief });
+    await using _ = await startDecider('image-gc', { ...deps, logger, belief });
     await publish(...['a', 'b'].map((id) => fact('inventory', inventory({ id }))));
     const waits = async (): Promise<string | undefined> =>
       /fleetgc_decisions_wait_for_key\{decider="image-gc"\} (\d)/.exec(await deps.metrics.text())?.[1];
@@ -91,7 +91,7 @@ describe('a service whose key does not count', () => {
         problem = null;
       },
     };
-    await using _ = await startImageGc({ ...deps, belief });
+    await using _ = await startDecider('image-gc', { ...deps, belief });
     await publish(fact('inventory', inventory()));
     expect(await records('decisions', 1)).toHaveLength(1);
     expect(sets).toBeGreaterThan(1);
@@ -107,11 +107,11 @@ describe('a service whose key does not count', () => {
         return pause(ms, signal);
       },
     };
-    const first = await startImageGc({ ...deps, belief });
+    const first = await startDecider('image-gc', { ...deps, belief });
     await publish(fact('inventory', inventory()));
     await waiting.promise;
     await first.stop();
-    await using _ = await startImageGc({ ...deps, metrics: createMetrics() });
+    await using _ = await startDecider('image-gc', { ...deps, metrics: createMetrics() });
     expect(await records('decisions', 1)).toHaveLength(1);
   });
 });

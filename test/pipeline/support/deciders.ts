@@ -3,7 +3,7 @@ import { type PolicySource, startPolicySource } from '../../../packages/policy/p
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { Consumer } from '../../../packages/records/consume.ts';
 import type { DeciderName } from '../../../schemas/events/object-kinds.ts';
-import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export const ALL_DECIDERS: readonly DeciderName[] = ['pressure', 'container-gc', 'image-gc'];
@@ -43,7 +43,7 @@ export async function startDeciders(
     now,
     monotonicNow,
   };
-  const consumers = await Promise.all(ALL_DECIDERS.map((name) => DECIDERS[name](deps)));
+  const consumers = await Promise.all(ALL_DECIDERS.map((name) => startDecider(name, deps)));
   return {
     policies,
     consumers,

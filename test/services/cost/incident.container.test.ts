@@ -17,7 +17,7 @@ import { Decision } from '../../../schemas/events/decision.ts';
 import { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { PolicyRecord } from '../../../schemas/policy/policy.ts';
-import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { EVERY_NODE, keepList } from '../../fixtures/policy.ts';
@@ -99,7 +99,7 @@ afterAll(async () => {
 /** With a connection of its own. That both share a processor here is worse than what two processes have. */
 async function startReplica() {
   const own = await openKafkaLog(options(), context);
-  const consumer = await DECIDERS['image-gc']({
+  const consumer = await startDecider('image-gc', {
     log: own,
     policies: () => policySet('node', POLICIES, []),
     trust: TRUST_OFF,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { expiryGcHandler } from '../../../packages/deciders/expiry-gc/handler.ts';
-import { graphGcHandler } from '../../../packages/deciders/graph-gc/handler.ts';
+import { expiryGcHandler } from '../../../packages/deciders/expiry-gc/decider.ts';
+import { graphGcHandler } from '../../../packages/deciders/graph-gc/decider.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { DiskStats, MAX_BUCKETS } from '../../../schemas/events/disk-stats.ts';
 import { MAX_EXPIRING } from '../../../schemas/events/expiry.ts';

@@ -10,8 +10,10 @@ import type { Consumer } from '../../../packages/records/consume.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import type { DecisionServiceDeps } from '../../../packages/service/decision-service.ts';
+import type { DeciderName } from '../../../schemas/events/object-kinds.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { startDecider } from '../../../services/deciders/run.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { logLines } from '../log-lines.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -56,10 +58,8 @@ export async function decisionLog(policies: () => PolicySet = policySet) {
     deps,
     publish: (...outputs: readonly Output[]) => log.publish(outputs.map(outgoing)),
     /** Starts a replica that ends with the test. */
-    start: async (
-      startService: (deps: DecisionServiceDeps<'node'>) => Promise<Consumer>,
-    ): Promise<Consumer> => {
-      const consumer = await startService(deps);
+    start: async (name: DeciderName): Promise<Consumer> => {
+      const consumer = await startDecider(name, deps);
       onTestFinished(() => consumer.stop());
       return consumer;
     },

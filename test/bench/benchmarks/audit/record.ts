@@ -1,7 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
-import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/decider.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/decider.ts';
 import { nodeOutput, type Output, type PureHandler } from '../../../../packages/decision/handler.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import { policySet } from '../../../fixtures/policy.ts';

@@ -1,4 +1,4 @@
-import { graphGcHandler } from '../../../../packages/deciders/graph-gc/handler.ts';
+import { graphGcHandler } from '../../../../packages/deciders/graph-gc/decider.ts';
 import { clusterOutput, type Input, type Outputs } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/decider.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';

@@ -4,13 +4,15 @@ import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import { RequiredTrust, TRUST_OFF, type Trust } from '../../../../packages/records/trust/trust.ts';
-import { decider as pressure } from '../../../../services/deciders/functions/deciders/pressure.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { functionOn, type OpenFunction } from '../../../../services/deciders/functions/open-function.ts';
 import { noPolicies } from '../../../../services/deciders/functions/policies/function-policies.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { certified, FLEET, newKey, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { lying, outgoing } from '../../../services/deciders/functions/support/function-events.ts';
+
+const pressure = await loadFunction('pressure');
 
 export const DECIDER = pressure;
 const [root, node] = [newKey(), newKey()];

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
-import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/handler.ts';
-import { graphGcHandler } from '../../../../packages/deciders/graph-gc/handler.ts';
-import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
-import { podGcHandler } from '../../../../packages/deciders/pod-gc/handler.ts';
-import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/handler.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/decider.ts';
+import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/decider.ts';
+import { graphGcHandler } from '../../../../packages/deciders/graph-gc/decider.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/decider.ts';
+import { podGcHandler } from '../../../../packages/deciders/pod-gc/decider.ts';
+import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/decider.ts';
 import { policySet as policySetFor, policySetRecord } from '../../../../packages/decision/policy-set.ts';
 import { NodeWatch } from '../../../../packages/fleet-watch/fleet-watch.ts';
 import type { OnEvent } from '../../../../packages/records/decide.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { findDecider } from '../../../../packages/audit/deciders/deciders.ts';
 import { canonicalJson } from '../../../../packages/canonical/ids.ts';
-import { startImageGc } from '../../../../packages/deciders/image-gc/main.ts';
 import { policySet, rebuiltPolicySet } from '../../../../packages/decision/policy-set.ts';
 import { writePolicies } from '../../../../packages/policy/write-policies.ts';
 import { UNSIGNED_STATE } from '../../../../packages/records/trust/state-signer.ts';
@@ -36,7 +35,7 @@ test('what a service decided is decided again from the log alone, byte for byte'
     { signer: UNSIGNED_STATE, log: deps.log, publication },
     POLICIES.map((record) => ({ kind: 'created', record })),
   );
-  await start(startImageGc);
+  await start('image-gc');
   await publish(fact('inventory', inventory({ images: [image('a'), image('b')], reclaim: reclaim() })));
   const outputs = [...(await records('decisions', 1)), ...(await records('commands', 1))].map(bodyOf);
 

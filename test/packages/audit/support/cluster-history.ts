@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/handler.ts';
-import { graphGcHandler } from '../../../../packages/deciders/graph-gc/handler.ts';
-import { podGcHandler } from '../../../../packages/deciders/pod-gc/handler.ts';
+import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/decider.ts';
+import { graphGcHandler } from '../../../../packages/deciders/graph-gc/decider.ts';
+import { podGcHandler } from '../../../../packages/deciders/pod-gc/decider.ts';
 import {
   clusterOutput,
   type DecidedOutputs,

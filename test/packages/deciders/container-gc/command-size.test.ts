@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/decider.ts';
 import {
   ContainerRemoval,
   MAX_COMMAND_BYTES,

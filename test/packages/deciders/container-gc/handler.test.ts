@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/decider.ts';
 import { Command, ContainerRemoval } from '../../../../schemas/events/command.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import type { Inventory } from '../../../../schemas/events/inventory.ts';

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { startContainerGc } from '../../../../packages/deciders/container-gc/main.ts';
 import { ContainerRemoval } from '../../../../schemas/events/command.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { Observe } from '../../../../schemas/events/observe.ts';
@@ -9,7 +8,7 @@ import { bodyOf, decisionLog, fact } from '../../../support/logs/decision-log.ts
 
 test('an inventory on the log becomes a decision and a command, from container-gc', async () => {
   const { start, publish, records } = await decisionLog();
-  await start(startContainerGc);
+  await start('container-gc');
   await publish(fact('inventory', inventory({ containers: [container('c')], pods: [gonePod('pod-1')] })));
   const [command] = await records('commands', 1);
   const [decided] = await records('decisions', 1);
@@ -23,7 +22,7 @@ test('an inventory on the log becomes a decision and a command, from container-g
 
 test('with nothing to remove the reclaim goes on to its images over the log', async () => {
   const { start, publish, records } = await decisionLog();
-  await start(startContainerGc);
+  await start('container-gc');
   await publish(fact('inventory', inventory({ reclaim: reclaim({ step: 'containers' }) })));
   const [order] = await records('observe', 1);
   expect(Observe.parse(bodyOf(order)).reclaim).toMatchObject({ step: 'images', round: 1 });

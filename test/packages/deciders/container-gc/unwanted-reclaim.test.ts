@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../../packages/deciders/container-gc/decide.ts';
-import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/decider.ts';
 import { ContainerRemoval } from '../../../../schemas/events/command.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../../packages/deciders/expiry-gc/decide.ts';
-import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/handler.ts';
+import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/decider.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { parseValue } from '../../../../packages/records/parse/parse-record.ts';
 import { ClusterDecision } from '../../../../schemas/events/cluster-decision.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../../../packages/canonical/ids.ts';
-import { graphGcHandler } from '../../../../packages/deciders/graph-gc/handler.ts';
+import { graphGcHandler } from '../../../../packages/deciders/graph-gc/decider.ts';
 import type { Input } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { parseValue } from '../../../../packages/records/parse/parse-record.ts';

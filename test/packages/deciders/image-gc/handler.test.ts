@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/decider.ts';
 import { ImageRemoval } from '../../../../schemas/events/command.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import type { Inventory } from '../../../../schemas/events/inventory.ts';

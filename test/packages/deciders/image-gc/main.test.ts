@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { startImageGc } from '../../../../packages/deciders/image-gc/main.ts';
 import { ImageRemoval } from '../../../../schemas/events/command.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
@@ -8,7 +7,7 @@ import { bodyOf, decisionLog, fact } from '../../../support/logs/decision-log.ts
 
 test('an inventory on the log becomes a decision and a command, from image-gc', async () => {
   const { start, publish, records } = await decisionLog();
-  await start(startImageGc);
+  await start('image-gc');
   await publish(fact('inventory', inventory({ images: [image('a')], reclaim: reclaim() })));
   const [command] = await records('commands', 1);
   const [decided] = await records('decisions', 1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pressureHandler } from '../../../../packages/deciders/pressure/handler.ts';
+import { pressureHandler } from '../../../../packages/deciders/pressure/decider.ts';
 import { Observe } from '../../../../schemas/events/observe.ts';
 import { EvictionThreshold, LARGEST_PERCENT } from '../../../../schemas/policy/eviction.ts';
 import { input } from '../../../fixtures/input.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deriveId } from '../../../../packages/canonical/ids.ts';
-import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/handler.ts';
+import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/decider.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { Observe } from '../../../../schemas/events/observe.ts';
 import type { EventOf } from '../../../../schemas/events/topics.ts';

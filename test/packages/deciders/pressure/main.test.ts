@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { startPressure } from '../../../../packages/deciders/pressure/main.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { Observe } from '../../../../schemas/events/observe.ts';
@@ -12,7 +11,7 @@ import { waitUntil } from '../../../support/wait-until.ts';
 test('disk statistics on the log become a decision and an order to observe, from pressure', async () => {
   const { start, publish, records } = await decisionLog();
   await publish(fact('diskStats', diskStats()));
-  await start(startPressure);
+  await start('pressure');
   const [order] = await records('observe', 1);
   const [decided] = await records('decisions', 1);
   const record = Decision.parse(bodyOf(decided));
@@ -25,7 +24,7 @@ test('a clock that is a day ahead of the log is counted, and decided on all the 
   const { deps, start, publish, records } = await decisionLog();
   const takenAt = instant({ wallTimeMs: Date.now() + DAY });
   await publish(fact('diskStats', diskStats({}, { takenAt })));
-  await start(startPressure);
+  await start('pressure');
   await records('decisions', 1);
   expect(await deps.metrics.text()).toContain('fleetgc_nodes_with_warnings{kind="clock"} 1\n');
 });
@@ -38,7 +37,7 @@ test('while the policies cannot be read nothing is decided, and nothing is lost'
     if (readable) return policySet();
     throw new FleetGcError('POLICIES_UNREADABLE', 'policies are still being read');
   });
-  await start(startPressure);
+  await start('pressure');
   await publish(fact('diskStats', diskStats()));
   await waitUntil('pressure to ask for the policies', 10_000, () => asked > 0);
   readable = true;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../../packages/deciders/pressure/decide.ts';
-import { pressureHandler } from '../../../../packages/deciders/pressure/handler.ts';
+import { pressureHandler } from '../../../../packages/deciders/pressure/decider.ts';
 import type { FilesystemName, FilesystemReading } from '../../../../schemas/events/filesystem.ts';
 import { input } from '../../../fixtures/input.ts';
 import { policySet } from '../../../fixtures/policy.ts';

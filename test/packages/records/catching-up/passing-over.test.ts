@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import { startContainerGc } from '../../../../packages/deciders/container-gc/main.ts';
-import { startImageGc } from '../../../../packages/deciders/image-gc/main.ts';
 import { DECIDER } from '../../../../packages/deciders/pressure/decide.ts';
-import { pressureHandler } from '../../../../packages/deciders/pressure/handler.ts';
-import { startPressure } from '../../../../packages/deciders/pressure/main.ts';
+import { pressureHandler } from '../../../../packages/deciders/pressure/decider.ts';
 import { overtakenHandler } from '../../../../packages/decision/overtaking.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
@@ -42,7 +39,7 @@ const decisionsOf = (records: Parameters<typeof bodyOf>[0][]) =>
 test('a service that catches up decides on the newest inventory of a node, and says so of the others', async () => {
   const { start, publish, records, deps } = await decisionLog(() => SET);
   await publish(look(0), look(5), look(10), look(11, { reclaim: reclaim() }), look(15), look(20));
-  await start(startImageGc);
+  await start('image-gc');
   const decisions = decisionsOf(await records('decisions', 6));
   const commands = (await records('commands', 2)).map((record) => Command.parse(bodyOf(record)).inventoryId);
   const counted = await deps.metrics.text();
@@ -65,7 +62,7 @@ test('so does container-gc, for each node by itself', async () => {
   const { start, publish, records } = await decisionLog(() => SET);
   const other = { node: 'web-1b', containers: [container('dead')] };
   await publish(look(0), look(0, other), look(5), look(5, other));
-  await start(startContainerGc);
+  await start('container-gc');
 
   expect(decisionsOf(await records('decisions', 4)).toSorted()).toEqual([
     'look-0 overtaken by look-5',
@@ -77,7 +74,7 @@ test('so does container-gc, for each node by itself', async () => {
 
 test('an inventory that comes when nothing waits behind it is decided on', async () => {
   const { start, publish, records } = await decisionLog(() => SET);
-  await start(startImageGc);
+  await start('image-gc');
   for (const minutes of [0, 5, 10]) {
     await publish(look(minutes));
     await records('decisions', minutes / 5 + 1);
@@ -94,7 +91,7 @@ test('a backlog is passed over only once the policies are known', async () => {
     return SET;
   });
   await publish(look(0), look(5));
-  await start(startImageGc);
+  await start('image-gc');
 
   expect(decisionsOf(await records('decisions', 2))).toEqual([
     'look-0 overtaken by look-5',
@@ -109,7 +106,7 @@ test('pressure passes over readings whose order would come too late, and no othe
     fact('diskStats', diskStats({ availableBytes: '10' }, { id: `stats-${minutes}`, ...at(minutes) })),
   );
   await publish(...readings);
-  await start(startPressure);
+  await start('pressure');
 
   expect(decisionsOf(await records('decisions', 4))).toEqual([
     'stats-0 overtaken by stats-3',

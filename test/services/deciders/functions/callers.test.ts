@@ -3,8 +3,7 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Address } from '../../../../packages/process/options/options.ts';
 import { readTokenLines } from '../../../../packages/process/token-file.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
-import { decider as pressure } from '../../../../services/deciders/functions/deciders/pressure.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { boundsOf } from '../../../../services/deciders/functions/http/bounds.ts';
 import {
   CALLER_ROLES,
@@ -29,6 +28,9 @@ import {
   STRUCTURED,
   serveTestFunction,
 } from './support/served-function.ts';
+
+const imageGc = await loadFunction('image-gc');
+const pressure = await loadFunction('pressure');
 
 const TOKEN = 'a'.repeat(40);
 const TOKENS = readTokenLines('callers', `# who\ncaller knative ${TOKEN}\n`, CALLER_ROLES);

@@ -4,11 +4,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { whoseAddress } from '../../../../packages/process/connection-limits.ts';
 import { ProxyList } from '../../../../packages/process/http-server.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { MOST_CONNECTIONS_OF_AN_ADDRESS } from '../../../../services/deciders/functions/http/serve.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { openTestFunction } from './support/open-function.ts';
 import { ask, probe, serveTestFunction } from './support/served-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const ELSEWHERE = '127.0.0.2';
 

@@ -6,7 +6,6 @@ import {
   policyDocumentText,
   readPolicyDocument,
 } from '../../../../packages/policy/policy-document.ts';
-
 import { keyOf } from '../../../../packages/records/parse/record-key.ts';
 import type { SigningKey } from '../../../../packages/records/trust/key-pair.ts';
 import type { TrustChoice } from '../../../../packages/records/trust/process-trust.ts';
@@ -14,7 +13,7 @@ import { SeenGenerations } from '../../../../packages/records/trust/seen-generat
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { PolicyTopicRecord } from '../../../../schemas/policy/policy.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { pauseRecord } from '../../../fixtures/policy.ts';
@@ -30,6 +29,8 @@ import {
 } from '../../../fixtures/trust.ts';
 import { lying, outgoing, unsignedDocument } from './support/function-events.ts';
 import { openTestFunction, ScriptedSource } from './support/open-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

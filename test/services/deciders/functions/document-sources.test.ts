@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../../../../packages/policy/policy-document.ts';
 import { HOUR_MS } from '../../../../packages/process/durations.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { fileSource, urlSource } from '../../../../services/deciders/functions/policies/document-source.ts';
 
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
@@ -15,6 +15,8 @@ import { PAIR } from '../../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { unsignedDocument } from './support/function-events.ts';
 import { openTestFunction } from './support/open-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const { signal } = new AbortController();
 

@@ -4,7 +4,7 @@ import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import { createDeadLetters } from '../../../../packages/records/dead-letters/dead-letters.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import {
   MOST_RECORD_HEADER_BYTES,
   MOST_RECORD_HEADERS,
@@ -19,6 +19,8 @@ import { logLines } from '../../../support/log-lines.ts';
 import { lying, unsignedDocument } from './support/function-events.ts';
 import { lambdaEvent, lambdaRecord } from './support/lambda-events.ts';
 import { KeptLog, openTestFunction, ScriptedSource } from './support/open-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const FULL = inventory({
   filesystems: filesystems({ availableBytes: '100' }),

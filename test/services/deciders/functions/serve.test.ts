@@ -3,14 +3,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/decider.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { DAY_MS } from '../../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { decider as expiryGc } from '../../../../services/deciders/functions/deciders/expiry-gc.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
-import { decider as pressure } from '../../../../services/deciders/functions/deciders/pressure.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { expiry } from '../../../fixtures/expiry.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
@@ -38,6 +36,10 @@ import {
   STRUCTURED,
   serveTestFunction,
 } from './support/served-function.ts';
+
+const expiryGc = await loadFunction('expiry-gc');
+const imageGc = await loadFunction('image-gc');
+const pressure = await loadFunction('pressure');
 
 const POLICY = appliedPolicy();
 const source = () => new ScriptedSource(unsignedDocument([POLICY], Date.now()));

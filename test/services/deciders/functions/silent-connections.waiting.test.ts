@@ -3,10 +3,12 @@ import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Address } from '../../../../packages/process/options/options.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { PAIR } from '../../../fixtures/certificate.ts';
 import { openTestFunction } from './support/open-function.ts';
 import { serveTestFunction } from './support/served-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const HOST = '127.0.0.1';
 

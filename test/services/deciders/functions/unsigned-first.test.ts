@@ -4,7 +4,7 @@ import type { SigningKey } from '../../../../packages/records/trust/key-pair.ts'
 import type { TrustChoice } from '../../../../packages/records/trust/process-trust.ts';
 import { SeenGenerations } from '../../../../packages/records/trust/seen-generations.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
-import { decider as imageGc } from '../../../../services/deciders/functions/deciders/image-gc.ts';
+import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { boundsOf } from '../../../../services/deciders/functions/http/bounds.ts';
 import { answerEvents } from '../../../../services/deciders/functions/http/run-function.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
@@ -12,6 +12,8 @@ import { certified, FLEET, newKey, rootsOf, SIGNED_AT_MS, signingWith } from '..
 import { lying, outgoing, type SentEvent, sentEvent } from './support/function-events.ts';
 import { openTestFunction, ScriptedSource } from './support/open-function.ts';
 import { binaryHeaders } from './support/served-function.ts';
+
+const imageGc = await loadFunction('image-gc');
 
 const [root, operator, decider, node, stranger] = [newKey(), newKey(), newKey(), newKey(), newKey()];
 const INVENTORY = inventory({ images: [image('a')] });

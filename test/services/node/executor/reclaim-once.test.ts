@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/decider.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { Reclaim } from '../../../../schemas/events/reclaim.ts';
 import { containerRemoval, imageRemoval } from '../../../fixtures/command.ts';

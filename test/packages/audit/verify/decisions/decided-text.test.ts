@@ -6,7 +6,7 @@ import { readPolicyHistory } from '../../../../../packages/audit/policies/policy
 import { decideAgain, provedByText } from '../../../../../packages/audit/verify/decisions.ts';
 import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../../../packages/deciders/image-gc/decider.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
 import { decisionId } from '../../../../../packages/decision/record.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';

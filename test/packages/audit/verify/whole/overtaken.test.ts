@@ -1,11 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DeviationKind, GapKind } from '../../../../../packages/audit/verify/findings.ts';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { startContainerGc } from '../../../../../packages/deciders/container-gc/main.ts';
-import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handler.ts';
-import { startImageGc } from '../../../../../packages/deciders/image-gc/main.ts';
-import { pressureHandler } from '../../../../../packages/deciders/pressure/handler.ts';
-import { startPressure } from '../../../../../packages/deciders/pressure/main.ts';
+import { imageGcHandler } from '../../../../../packages/deciders/image-gc/decider.ts';
+import { pressureHandler } from '../../../../../packages/deciders/pressure/decider.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../../packages/decision/policy-set.ts';
 import { decisionId } from '../../../../../packages/decision/record.ts';
@@ -87,9 +84,9 @@ async function caughtUp(): Promise<Recording> {
     ...BACKLOG,
     ...READINGS,
   ]);
-  await start(startImageGc);
-  await start(startContainerGc);
-  await start(startPressure);
+  await start('image-gc');
+  await start('container-gc');
+  await start('pressure');
   await records('decisions', 2 * (BACKLOG.length - 2) + READINGS.length);
   await records('deadLetters', 4);
   return await recordingOf(deps.log, SECOND);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handler.ts';
+import { imageGcHandler } from '../../../../../packages/deciders/image-gc/decider.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../../packages/decision/policy-set.ts';
 import type { CompleteInventory } from '../../../../../schemas/events/inventory.ts';

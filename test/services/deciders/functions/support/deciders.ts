@@ -1,12 +1,16 @@
 import type { AnyDeciderName } from '../../../../../schemas/events/deciders.ts';
 import type { TopicId } from '../../../../../schemas/events/topics.ts';
-import { decider as containerGc } from '../../../../../services/deciders/functions/deciders/container-gc.ts';
-import { decider as expiryGc } from '../../../../../services/deciders/functions/deciders/expiry-gc.ts';
-import { decider as graphGc } from '../../../../../services/deciders/functions/deciders/graph-gc.ts';
-import { decider as imageGc } from '../../../../../services/deciders/functions/deciders/image-gc.ts';
-import { decider as podGc } from '../../../../../services/deciders/functions/deciders/pod-gc.ts';
-import { decider as pressure } from '../../../../../services/deciders/functions/deciders/pressure.ts';
-import type { DecisionFunction } from '../../../../../services/deciders/functions/decision-function.ts';
+import {
+  type DecisionFunction,
+  loadFunction,
+} from '../../../../../services/deciders/functions/decision-function.ts';
+
+const containerGc = await loadFunction('container-gc');
+const expiryGc = await loadFunction('expiry-gc');
+const graphGc = await loadFunction('graph-gc');
+const imageGc = await loadFunction('image-gc');
+const podGc = await loadFunction('pod-gc');
+const pressure = await loadFunction('pressure');
 
 const FUNCTIONS: Readonly<Record<AnyDeciderName, DecisionFunction>> = {
   pressure,

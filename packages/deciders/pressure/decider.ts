@@ -14,6 +14,7 @@ import {
   decisionOutputs,
   observeOrder,
 } from '../../decision/record.ts';
+import type { DecisionService } from '../../service/decision-writing.ts';
 import { DECIDER, decide } from './decide.ts';
 import type { NewReclaim } from './rules/finding.ts';
 
@@ -89,3 +90,12 @@ function whyContinued({ reclaim, availableNow }: ReclaimContinues): string {
   const now = availableNow === null ? 'it could not be measured' : `it has ${availableNow}`;
   return `the reclaim for ${cause.signal} goes on with ${step}, round ${round}: ${resource} of ${filesystem} shall be at least ${atLeast}, and ${now}`;
 }
+
+/** What it reads, and how it decides, whatever process it runs in. */
+export const decider: DecisionService<'node'> = {
+  name: 'pressure',
+  subject: 'node',
+  group: 'fleetgc-pressure',
+  handlers: (policies) => ({ diskStats: pressureHandler(policies), results: resultsHandler(policies) }),
+  decider: DECIDER,
+};

@@ -4,7 +4,17 @@ import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
 import { nodeOutput } from '../../decision/handler.ts';
 import { commandHeader, type Deciding, type FollowUp, pressureUnrelieved } from '../../decision/record.ts';
 import { removalHandler } from '../../decision/removal-handler.ts';
+import type { DecisionService } from '../../service/decision-writing.ts';
 import { DECIDER, decide, type ImageConclusion } from './decide.ts';
+
+/** What it reads, and how it decides, whatever process it runs in. */
+export const decider: DecisionService<'node'> = {
+  name: 'image-gc',
+  subject: 'node',
+  group: 'fleetgc-image-gc',
+  handlers: (policies) => ({ inventory: imageGcHandler(policies) }),
+  decider: DECIDER,
+};
 
 /** After the record comes the command to remove images, or the fact that a reclaim missed its target. */
 function followUpOf(

@@ -10,7 +10,17 @@ import {
   pressureUnrelieved,
 } from '../../decision/record.ts';
 import { removalHandler } from '../../decision/removal-handler.ts';
+import type { DecisionService } from '../../service/decision-writing.ts';
 import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
+
+/** What it reads, and how it decides, whatever process it runs in. */
+export const decider: DecisionService<'node'> = {
+  name: 'container-gc',
+  subject: 'node',
+  group: 'fleetgc-container-gc',
+  handlers: (policies) => ({ inventory: containerGcHandler(policies) }),
+  decider: DECIDER,
+};
 
 /**
  * After the record comes the command to remove containers, sandboxes and logs, or the order to go on to a reclaim's next

@@ -1,5 +1,0 @@
-import { decider } from '../../services/deciders/functions/deciders/container-gc.ts';
-import { lambdaHandler } from './handler.ts';
-
-/** What AWS Lambda calls. */
-export const handler = lambdaHandler(decider);
