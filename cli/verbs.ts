@@ -1,6 +1,6 @@
+import { DECIDERS } from '../packages/deciders/registry.ts';
 import { FleetGcError } from '../packages/process/errors.ts';
 import { nearestName } from '../packages/text/nearest-name.ts';
-import { DECIDERS } from '../packages/deciders/registry.ts';
 import { AnyDeciderName } from '../schemas/events/deciders.ts';
 import { type ListedVerb, loadVerb, service, task, type Verb, type VerbGroup } from './framework/verb.ts';
 

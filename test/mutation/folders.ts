@@ -13,7 +13,7 @@ export interface Folder {
 }
 
 /** What puts a process together decides nothing: containers and whole processes are what tries it. */
-const WIRING = ['main.ts', 'bundle-entry.ts'];
+const WIRING = ['bundle-entry.ts'];
 const DECISION = 'test/packages/decision';
 const DECIDERS = [
   'test/packages/deciders/pressure',
