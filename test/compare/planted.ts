@@ -58,7 +58,7 @@ const OF_OWNERS: readonly PlantedBug[] = [
     name: 'elsewhere-holds',
     edits: [
       {
-        file: `${RULES}/owners.ts`,
+        file: `${RULES}/conclude.ts`,
         old: "const isFleetgc = profile === 'fleetgc';",
         now: "const isFleetgc = profile === 'fleetgc' || profile === 'kubernetes';",
       },
@@ -139,28 +139,28 @@ export const PLANTED: readonly ComparedBug[] = [
   bug(
     'ended-pods',
     'evicted-pods-do-not-come-first',
-    `${POD_RULES}/pod-state.ts`,
+    `${POD_RULES}/conclude.ts`,
     'if (one.isEvicted !== other.isEvicted) return one.isEvicted ? -1 : 1;',
     '',
   ),
   bug(
     'ended-pods',
     'young-pods-come-first',
-    `${POD_RULES}/pod-state.ts`,
+    `${POD_RULES}/conclude.ts`,
     'return one.createdAtMs - other.createdAtMs;',
     'return other.createdAtMs - one.createdAtMs;',
   ),
   bug(
     'ended-pods',
     'names-are-compared-backwards',
-    `${POD_RULES}/pod-state.ts`,
+    `${POD_RULES}/conclude.ts`,
     'return compareText(nameOf(one), nameOf(other));',
     'return compareText(nameOf(other), nameOf(one));',
   ),
   bug(
     'ended-pods',
     'one-more-may-stay',
-    `${POD_RULES}/excess.ts`,
+    `${POD_RULES}/conclude.ts`,
     'Math.max(0, terminated - terminatedPodGcThreshold)',
     'Math.max(0, terminated - terminatedPodGcThreshold - 1)',
   ),
