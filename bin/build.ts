@@ -103,8 +103,6 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
-
 /** Files that a licence may ask to be passed on. */
 const TEXTS = /^(licen[cs]e|copying|notice|copyright)([.-].*)?$/i;
 const RULE = '-'.repeat(80);
@@ -135,3 +133,5 @@ function sectionOf(repository: string, each: ProductionPackage): readonly string
 }
 
 const readText = (path: string): string => readFileSync(path, 'utf8').replaceAll('\r\n', '\n').trim();
+
+await main();
