@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { EventLog, OutgoingRecord } from '../../packages/log/port.ts';
+import type { LogPublisher, LogReader, OutgoingRecord } from '../../packages/log/port.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { highestGenerations } from '../../packages/policy/seen-versions.ts';
 import { readPoliciesBy, readStoredPolicies } from '../../packages/policy/stored-policies.ts';
@@ -43,7 +43,7 @@ type Writer = Pick<VerbContext, 'signal' | 'logger'> & Partial<Pick<VerbContext,
 
 /** What a verb writes policies, pauses and deletions with. Throws `KEY_UNUSABLE` where nobody would believe its key. */
 export async function openPolicyWriter(
-  log: Pick<EventLog, 'read' | 'publish'>,
+  log: LogReader & LogPublisher,
   choice: TrustChoice,
   { signal, logger, written }: Writer,
   { allowUnsigned = false, publication = operatorPublication() }: Writing = {},
@@ -57,11 +57,7 @@ export async function openPolicyWriter(
 }
 
 /** Throws `KEY_UNUSABLE` when it writes, where anything on `gc.policies` is signed. */
-async function unsignedSigner(
-  log: Pick<EventLog, 'read'>,
-  instead: string,
-  signal: AbortSignal,
-): Promise<StateSigner> {
+async function unsignedSigner(log: LogReader, instead: string, signal: AbortSignal): Promise<StateSigner> {
   const { signatures } = await readStoredPolicies(log, signal);
   return unsignedBeside({ signed: signatures.kind === 'unjudged' ? signatures.signed : [], instead });
 }
@@ -76,7 +72,7 @@ const NOT_SIGNED =
 
 /** For a process that has no keys. Throws `KEY_UNUSABLE` when it writes, where anything on `gc.policies` is signed. */
 export const openUnsignedWriter = async (
-  log: Pick<EventLog, 'read' | 'publish'>,
+  log: LogReader & LogPublisher,
   signal: AbortSignal,
 ): Promise<PolicyWriter> => ({
   log,
@@ -85,7 +81,7 @@ export const openUnsignedWriter = async (
 });
 
 async function signerFor(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   roots: TrustRoots,
   signing: Signing,
   signal: AbortSignal,
@@ -109,7 +105,7 @@ interface Believing {
 
 /** The policies of the log for a policy controller. The key is read anew for each change, so that another one takes its place without a restart. */
 export const controllerPolicyLog = (
-  log: Pick<EventLog, 'read' | 'publish'>,
+  log: LogReader & LogPublisher,
   followed: Pick<PolicySource, 'current'>,
   believing: Believing,
 ) => ({

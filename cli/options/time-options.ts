@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type LogPosition, timeOfPosition } from '../../packages/audit/events/log-position.ts';
 import { TOPIC_NAMES, topicSpec } from '../../packages/log/partition.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
@@ -74,7 +74,7 @@ export const pointOption = (description: string) => withMeta(PointInTime.optiona
 
 /** Where points are looked up. */
 export interface PointLookup {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly nowMs: number;
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { differencesSince } from '../../packages/log/heard-of.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { requireSame } from '../../packages/log/topic-differences.ts';
 import type { WrittenClusterPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
@@ -112,7 +112,7 @@ function introduce(
 }
 
 interface FollowingCluster {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly print: (line: string) => void;
   /** Begins with what came at this time, by the log's clock. */
   readonly fromMs: number;

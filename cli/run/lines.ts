@@ -1,5 +1,5 @@
 import { countedKind, namesIn, type ObjectNames } from '../../packages/decision/inventory-entries.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { parseRecord } from '../../packages/records/parse/parse-record.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
@@ -139,7 +139,7 @@ function listed(positions: readonly number[], names: readonly string[] = []): st
 const FOLLOWED = ['inventory', 'decisions', 'results'] as const satisfies readonly TopicId[];
 
 interface Following {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly printer: EventPrinter;
   /** Begins with what came at this time, by the log's clock. */
   readonly fromMs: number;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import {
   type PolicyOverride,
   readPolicyFiles,
@@ -57,7 +57,7 @@ export interface Settled {
  * this time. To be called before anything decides.
  */
 export async function settlePolicies(
-  writer: PolicyWriter & { readonly log: Pick<EventLog, 'read'> },
+  writer: PolicyWriter & { readonly log: LogReader },
   records: readonly PolicyRecordOf<SubjectKind>[],
   signal: AbortSignal,
 ): Promise<Settled> {

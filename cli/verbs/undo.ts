@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { askedObject, isMeant } from '../../packages/audit/explain/cluster.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
 import { type ParseRecord, parseBelieved } from '../../packages/records/parse/parse-believed.ts';
@@ -86,11 +86,7 @@ export const verb = defineVerb({
 
 const UNREADABLE = 'could not be read or believed, and nothing is printed of them';
 
-async function parserBy(
-  roots: TrustRoots | null,
-  log: Pick<EventLog, 'read'>,
-  signal: AbortSignal,
-): Promise<ParseRecord> {
+async function parserBy(roots: TrustRoots | null, log: LogReader, signal: AbortSignal): Promise<ParseRecord> {
   if (roots === null) return parseRecord;
   const { ring } = await readKeys(log, roots, signal);
   return parseBelieved(

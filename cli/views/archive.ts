@@ -13,7 +13,7 @@ import {
 } from '../../packages/archive/retention-watch.ts';
 import type { SignedPass } from '../../packages/archive/sign-head.ts';
 import { TOPIC_NAMES } from '../../packages/log/partition.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { HOUR_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import type { FleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
@@ -102,7 +102,7 @@ interface FollowSettings extends Pick<FollowRequest, 'signer'> {
 
 /** What it needs of the process that it runs in. */
 interface FollowProcess extends Pick<ServiceProcess, 'logger' | 'metrics' | 'sources' | 'addCheck'> {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
 }
 
 /** How often the retention of topics is looked at while the archiver waits. */

@@ -8,7 +8,7 @@ import { type Named, nameOf, objectsText } from '../../cli/views/cluster.ts';
 import { ruleWords } from '../../packages/deciders/rule-words.ts';
 import { writeNewFile } from '../../packages/files/open-file.ts';
 import type { ApiKind } from '../../packages/kube-api/resources.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import {
   readClusterPolicyFiles,
   type WrittenClusterPolicy,
@@ -136,7 +136,7 @@ export interface ClusterNews {
 
 /** Reads the event log from this time on, and calls `onNews` for what happens, until the signal aborts. */
 export async function watchCluster(
-  { log, fromMs }: { readonly log: Pick<EventLog, 'read'>; readonly fromMs: number },
+  { log, fromMs }: { readonly log: LogReader; readonly fromMs: number },
   onNews: (news: ClusterNews) => void,
   signal: AbortSignal,
 ): Promise<void> {

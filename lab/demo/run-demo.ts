@@ -9,7 +9,7 @@ import type { VerbContext } from '../../cli/framework/verb.ts';
 import { eventLogOptions } from '../../cli/options/event-log-options.ts';
 import { onEventLog } from '../../cli/options/steering-options.ts';
 import { type Activity, type ActivityReader, createActivityReader } from '../../cli/views/activity.ts';
-import type { EventLog, ReadEvent } from '../../packages/log/port.ts';
+import type { EventLog, LogReader, ReadEvent } from '../../packages/log/port.ts';
 import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import {
@@ -276,7 +276,7 @@ const WATCHED: readonly TopicId[] = ['diskStats', 'inventory', 'decisions', 'res
 
 /** Reads the event log as it grows, and calls `onActivity` for what happens, until the signal aborts. */
 async function watchEventLog(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   onActivity: (activity: Activity) => void,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import pMap from 'p-map';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import { topicSpec } from '../log/partition.ts';
-import type { EventLog, LogRecord, ReadFrom } from '../log/port.ts';
+import type { LogReader, LogRecord, ReadFrom } from '../log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { CAUSES_FIRST } from '../records/read-log.ts';
 import {
@@ -43,7 +43,7 @@ export interface PartitionName {
 }
 
 export interface ArchiveRequest extends ArchiveSources {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly place: ArchivePlace;
   readonly limits?: FileLimits;
   /** `null`: nobody signs what the archive is. */
@@ -255,7 +255,7 @@ const isHole = (lastOffset: bigint, { topic, offset }: LogRecord): boolean =>
 
 /** Those that the archive does not have. The last one that it has is read again, to see that this is the same log. */
 async function* newRecords(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   archive: ArchiveWriter,
   name: PartitionName,
   signal: AbortSignal,

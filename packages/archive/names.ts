@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ObjectKind } from '../../schemas/events/object-kinds.ts';
 import type { TopicId } from '../../schemas/events/topics.ts';
 import { ExplainedKind } from '../../schemas/reports/timeline.ts';
-import type { EventLog } from '../log/port.ts';
+import type { LogReader } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { TimeRange } from '../records/read-log.ts';
 
@@ -211,7 +211,7 @@ export interface NameIndex {
   /** The names in the last file of each partition, for those who asked for what never was. */
   lastNames(search: NameSearch, signal: AbortSignal): Promise<readonly FoundNames[]>;
   /** The same log, of these nodes alone. */
-  ofNodes(keys: readonly string[]): Pick<EventLog, 'read'>;
+  ofNodes(keys: readonly string[]): LogReader;
 }
 
 /** A line of an index, and the file that it is about. */

@@ -3,7 +3,7 @@ import type { ArchiveHead } from '../../schemas/events/head.ts';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { deriveId } from '../canonical/ids.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../log/port.ts';
+import type { LogPublisher, LogReader, LogRecord, OutgoingRecord } from '../log/port.ts';
 import { HOUR_MS } from '../process/durations.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import { newTrace, type TraceIds } from '../process/trace.ts';
@@ -23,7 +23,7 @@ import type { ArchivePlace } from './store.ts';
 
 /** What an archiver signs with. */
 export interface HeadSigner {
-  readonly log: Pick<EventLog, 'read' | 'publish'>;
+  readonly log: LogReader & LogPublisher;
   readonly roots: TrustRoots;
   /** The key that lies there now, asked for in each pass. Throws `KEY_UNUSABLE`. */
   readonly readKey: (signal: AbortSignal) => Promise<SigningKey>;
@@ -95,7 +95,7 @@ const headOf = (unsigned: UnsignedHead, nowMs: number): ArchiveHead => ({
 });
 
 interface Asked {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly roots: TrustRoots;
   /** What nobody can compare any more is signed, too; what is otherwise on the log never is. */
   readonly signsFound: boolean;
@@ -157,7 +157,7 @@ async function provedSince(
   return proved;
 }
 
-type Log = Pick<EventLog, 'read'>;
+type Log = LogReader;
 
 /** What lines of an archive are by the log itself. */
 interface ComparedWithLog {

@@ -3,7 +3,7 @@ import { backoffMs, type RetryBackoff } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import { untilAborted } from '../process/loops.ts';
-import type { EventLog, LogRecord } from './port.ts';
+import type { EventLog, LogReader, LogRecord } from './port.ts';
 
 /**
  * How long what a topic has shown may be relied on after the log last told that this is all. It is also within this time that a
@@ -28,7 +28,7 @@ export interface TopicFollower {
 }
 
 export interface Following {
-  readonly log: Pick<EventLog, 'read' | 'health'>;
+  readonly log: LogReader & Pick<EventLog, 'health'>;
   readonly topic: TopicName;
   /** What lies there, in the plural, as sentences for people name it. */
   readonly what: string;

@@ -149,18 +149,17 @@ export interface EventLogHealth {
   readonly problem: string | null;
 }
 
-/** The event log. Two adapters: `kafka.ts` for fleets, `embedded.ts` for one machine; one contract suite for both. */
-export interface EventLog extends AsyncDisposable {
+/** Publishes to an event log. */
+export interface LogPublisher {
   /**
    * Resolves when every record is acknowledged. Keeps the order of records that share a key. When it rejects, some may
    * lie on the log all the same, and some twice (never so on the embedded log).
    */
   publish(records: readonly OutgoingRecord[]): Promise<void>;
-  /**
-   * Joins in the background and for ever: a broker that is away or a topic that is missing shows in `state` and is tried
-   * again. What no retry mends (`TOPICS_DIFFER`, `LOG_UNAUTHORIZED`, `LOG_CORRUPT`) rejects `finished`.
-   */
-  subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
+}
+
+/** Reads an event log, or an archive of one. */
+export interface LogReader {
   /**
    * Reads without a group and without committing. In order per partition. A reading that is to end does so after `caught-up`
    * alone; it throws `INTERRUPTED` when `signal` aborts or the log is closed before, so that a part never passes for the whole.
@@ -168,6 +167,15 @@ export interface EventLog extends AsyncDisposable {
    * or cut off: what comes after that does not follow what came before.
    */
   read(request: ReadRequest, signal?: AbortSignal): AsyncIterable<ReadEvent>;
+}
+
+/** The event log. Two adapters: `kafka.ts` for fleets, `embedded.ts` for one machine; one contract suite for both. */
+export interface EventLog extends LogPublisher, LogReader, AsyncDisposable {
+  /**
+   * Joins in the background and for ever: a broker that is away or a topic that is missing shows in `state` and is tried
+   * again. What no retry mends (`TOPICS_DIFFER`, `LOG_UNAUTHORIZED`, `LOG_CORRUPT`) rejects `finished`.
+   */
+  subscribe(subscription: Subscription, handle: SliceHandler): Promise<ActiveSubscription>;
   /** Creates missing topics; never changes an existing one. Returns the names it created. */
   createTopics(): Promise<readonly TopicName[]>;
   checkTopics(): Promise<readonly TopicDifference[]>;

@@ -3,7 +3,7 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { FollowedTopic, type Following } from '../log/follow-topic.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { EventLog, LogReader, LogRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { SeenGenerations } from '../records/trust/seen-generations.ts';
@@ -32,7 +32,7 @@ export interface PolicySource extends AsyncDisposable {
 }
 
 export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'startsAfter' | 'sources'> {
-  readonly log: Pick<EventLog, 'read' | 'health'>;
+  readonly log: LogReader & Pick<EventLog, 'health'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Whose policies count. */

@@ -6,7 +6,7 @@ import {
   PolicyDocumentLine,
 } from '../../schemas/policy/policy-document.ts';
 import { canonicalJson, sha256Hex } from '../canonical/ids.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../log/port.ts';
+import type { LogReader, LogRecord, OutgoingRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { exceededBound } from '../records/parse/json-bounds.ts';
 import { readStructuredEvent, structuredEvent } from '../records/structured-event.ts';
@@ -186,7 +186,7 @@ interface ExportedPolicies {
  * more than anybody reads, and `KEY_UNUSABLE` for what nobody would believe.
  */
 export async function exportDocument(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { roots, sign, nowMs }: Exporting,
   signal: AbortSignal,
 ): Promise<ExportedPolicies> {
@@ -260,7 +260,7 @@ function requireBelieved(text: string, ring: KeyRing, nowMs: number): void {
 /** What roots said; anybody can write anything else there. */
 async function statementsFor(
   ring: KeyRing,
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): Promise<readonly LogRecord[]> {
   const records = await recordsOf(TOPICS.keys.name, log, signal);
@@ -269,7 +269,7 @@ async function statementsFor(
 
 async function recordsOf(
   topic: TopicName,
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): Promise<readonly LogRecord[]> {
   const records: LogRecord[] = [];

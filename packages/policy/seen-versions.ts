@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicyTopicRecord } from '../../schemas/policy/policy.ts';
 import { type Following, REREAD_BACKOFF } from '../log/follow-topic.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { backoffMs } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import { LinkedController } from '../process/linked-controller.ts';
@@ -19,7 +19,7 @@ const { name: TOPIC } = TOPICS.policyVersions;
 const MOST_TOLD = 100;
 
 interface SeenVersionsSettings extends Pick<Following, 'sources'> {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly logger: Logger;
   readonly trust: Trust;
   /** What is learnt here. */
@@ -129,7 +129,7 @@ interface Judging {
 
 /** For each record key of `gc.policies` the highest generation that whoever may say it gave to what stood there. */
 export async function believedGenerations(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { trust, onRefused }: Judging,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {
@@ -182,7 +182,7 @@ export function statedVersion(record: LogRecord): StatedVersion | null {
  * good or not: what replaces it has to be higher for whoever believed it.
  */
 export async function highestGenerations(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   ring: KeyRing,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {

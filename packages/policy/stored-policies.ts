@@ -9,7 +9,7 @@ import {
   type PauseRecord,
   type PolicyRecordOf,
 } from '../../schemas/policy/policy.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { readKeys } from '../records/trust/key-source.ts';
 import { SeenGenerations } from '../records/trust/seen-generations.ts';
@@ -76,17 +76,14 @@ export type SignatureReading =
     };
 
 /** Reads the topic to its end, without a group, and takes its records as the deciders do where no signatures count. */
-export async function readStoredPolicies(
-  log: Pick<EventLog, 'read'>,
-  signal: AbortSignal,
-): Promise<StoredPolicies> {
+export async function readStoredPolicies(log: LogReader, signal: AbortSignal): Promise<StoredPolicies> {
   const stored = await readJudgedPolicies(log, { trust: TRUST_OFF, seen: new SeenGenerations() }, signal);
   return { ...stored, signatures: await unjudgedSignatures(stored.records, log, signal) };
 }
 
 async function unjudgedSignatures(
   records: StoredPolicies['records'],
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): Promise<SignatureReading> {
   const { signed = [], unsigned = [] } = Object.groupBy([...records.keys()], (key) =>
@@ -97,7 +94,7 @@ async function unjudgedSignatures(
 }
 
 /** A log without the topic has no keys, and a login without the right to read it learns nothing of them. */
-async function hasStatements(log: Pick<EventLog, 'read'>, signal: AbortSignal): Promise<boolean> {
+async function hasStatements(log: LogReader, signal: AbortSignal): Promise<boolean> {
   try {
     for await (const event of log.read({ topic: TOPICS.keys.name, from: 'earliest', to: 'end' }, signal))
       if (event.kind === 'record' && claimedSignature(event.record.headers).kind === 'claimed') return true;
@@ -116,7 +113,7 @@ interface Judging {
 
 /** The same where they count: policies are judged by the event log's clock, and not by ours. */
 async function readCountedPolicies(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   roots: TrustRoots,
   signal: AbortSignal,
 ): Promise<StoredPolicies> {
@@ -135,13 +132,13 @@ async function readCountedPolicies(
 /** Which of both, by whether somebody named roots. */
 export const readPoliciesBy = (
   roots: TrustRoots | null,
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): Promise<StoredPolicies> =>
   roots === null ? readStoredPolicies(log, signal) : readCountedPolicies(log, roots, signal);
 
 async function readJudgedPolicies(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { trust, seen }: Judging,
   signal: AbortSignal,
 ): Promise<Omit<StoredPolicies, 'signatures'>> {

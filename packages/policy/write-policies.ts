@@ -8,7 +8,7 @@ import {
   policyKey,
 } from '../../schemas/policy/policy.ts';
 import { deriveId, sha256Hex } from '../canonical/ids.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../log/port.ts';
+import type { LogPublisher, LogReader, LogRecord, OutgoingRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { type Doing, NOBODY_SAYS, said } from '../records/doing.ts';
 import { parseJson, parseRecord } from '../records/parse/parse-record.ts';
@@ -20,7 +20,7 @@ import type { PolicyChange } from './policy-changes.ts';
 
 /** What the verbs need to write: the log, and what their envelopes say. */
 export interface PolicyWriter {
-  readonly log: Pick<EventLog, 'publish'>;
+  readonly log: LogPublisher;
   readonly publication: Publication;
   readonly signer: StateSigner;
 }
@@ -145,7 +145,7 @@ const KINDS = {
 
 /** The last record of each key, where nobody believes it. What cannot be read is left alone: nobody knows what it says. */
 export async function unsignedStates(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   counts: (record: LogRecord) => boolean,
   signal: AbortSignal,
 ): Promise<readonly UnsignedState[]> {

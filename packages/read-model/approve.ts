@@ -2,7 +2,7 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { type ApprovalRecord, approvedName } from '../../schemas/policy/approval.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { HeldProof } from '../../schemas/reports/policy-list.ts';
-import type { EventLog } from '../log/port.ts';
+import type { LogReader } from '../log/port.ts';
 import { approvalOf, endedApprovals } from '../policy/approvals.ts';
 import type { StoredApproval, StoredPolicies } from '../policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writeApproval } from '../policy/write-policies.ts';
@@ -32,7 +32,7 @@ interface FoundApproval {
 
 /** The approval of what is held by that name now; nothing is written. Throws `NOT_FOUND`, `AMBIGUOUS` and `HOLD_GREW`. */
 export async function approvalOfHeld(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { request, policies, roots, forMs, doing, nowMs }: Approving,
   signal: AbortSignal,
 ): Promise<FoundApproval> {

@@ -5,7 +5,7 @@ import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { HeldProof } from '../../schemas/reports/policy-list.ts';
 import { partitionOf } from '../log/partition.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
 import type { TimeRange } from '../records/read-log.ts';
@@ -24,7 +24,7 @@ export interface ToldCensus {
 }
 
 interface AskedCensuses {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** `null` for all clusters. */
   readonly cluster: string | null;
   /** Whose signatures count; `null` if signatures are not verified. */
@@ -53,7 +53,7 @@ const SPANS_BEFORE_MS = [24, 12, 6, 3].map((hours) => hours * HOUR_MS);
 
 /** What each cluster told last of itself in the last day, by its name. */
 export async function censusesOfTheDay(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { nowMs, roots }: { readonly nowMs: number; readonly roots: TrustRoots | null },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ToldCensus>> {

@@ -11,7 +11,7 @@ import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { ClusterStatus, ClusterWarning } from '../../schemas/reports/cluster-status.ts';
 import { type DashboardCluster, DashboardClusters } from '../../schemas/reports/dashboard-clusters.ts';
 import { CLUSTER_SILENT_AFTER_MS } from '../fleet-watch/fleet-watch.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import type { StoredPolicies } from '../policy/stored-policies.ts';
 import { leastOf } from '../process/collections.ts';
 import { DAY_MS, MINUTE_MS } from '../process/durations.ts';
@@ -49,7 +49,7 @@ interface Judging {
 
 /** Clusters that were heard in the last day, by their names. */
 export async function readReportingClusters(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { nowMs, policies, roots }: Judging,
   signal: AbortSignal,
 ): Promise<readonly ReportingCluster[]> {
@@ -80,7 +80,7 @@ export async function readReportingClusters(
 
 /** Names of the clusters that told of themselves in the last day. */
 export const readClusterNames = async (
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<readonly string[]> =>
@@ -88,7 +88,7 @@ export const readClusterNames = async (
 
 /** When commands were given whose time is over, and that have no result of their own, by cluster. */
 async function readUnanswered(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { fromMs, nowMs }: { readonly fromMs: number; readonly nowMs: number },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly number[]>> {

@@ -18,7 +18,7 @@ import type { DashboardClusterOutcomes } from '../../schemas/reports/dashboard-c
 import type { DashboardHistory, HistoryEntry, HistoryKind } from '../../schemas/reports/dashboard-history.ts';
 import { ruleWords } from '../deciders/rule-words.ts';
 import { removedBecause } from '../decision/rule-text.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { objectionToStating } from '../policy/may-state.ts';
 import { statedVersion } from '../policy/seen-versions.ts';
 import { selectorText } from '../policy/selector-text.ts';
@@ -49,7 +49,7 @@ export interface Before {
 
 interface HistoryNeeds {
   readonly db: DatabaseSync;
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly roots: TrustRoots | null;
   /** How far back. */
   readonly historyMs: number;

@@ -15,7 +15,7 @@ import type {
 } from '../../schemas/reports/dashboard-letters.ts';
 import { sha256Hex } from '../canonical/ids.ts';
 import { TOPIC_NAMES, topicSpec } from '../log/partition.ts';
-import type { EventLog, LogRecord, OutgoingRecord, ReadFrom } from '../log/port.ts';
+import type { LogReader, LogRecord, OutgoingRecord, ReadFrom } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
 
@@ -127,7 +127,7 @@ const MOST_NAMED_BYTES = 64 * 1024 * 1024;
 
 /** Those with these ids, in the order of the ids; of the others nothing is kept. Throws `NOT_FOUND`, and `REDRIVE_REFUSED` where they hold too much. */
 export async function readLettersNamed(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   ids: readonly string[],
   signal: AbortSignal,
   mostBytes = MOST_NAMED_BYTES,
@@ -141,7 +141,7 @@ export async function readLettersNamed(
 
 /** Those whose ids begin with one of these; of the others nothing is kept. */
 export const readLettersBeginning = (
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   beginnings: readonly string[],
   signal: AbortSignal,
 ): Promise<StoredLetters> =>
@@ -152,14 +152,14 @@ export const readLettersBeginning = (
 
 /** All of them, without what their messages held: there may be very many, of 4 MiB each. */
 export const readLetterSummaries = (
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   from: ReadFrom,
   signal: AbortSignal,
 ): Promise<StoredLetters> => readStoredLetters(log, from, signal, { ...ALL, keeps: 'summary' });
 
 /** Reads the topic to its end, without a group. */
 export async function readStoredLetters(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   from: ReadFrom,
   signal: AbortSignal,
   wanted = ALL,
@@ -364,7 +364,7 @@ const toldLetter = (row: Readonly<Record<string, unknown>>): DashboardLetter => 
 
 /** One letter, read where it lies; `null` where none of this id does. */
 export async function readLetter(
-  { db, log }: { readonly db: DatabaseSync; readonly log: Pick<EventLog, 'read'> },
+  { db, log }: { readonly db: DatabaseSync; readonly log: LogReader },
   id: string,
   signal: AbortSignal,
 ): Promise<DashboardLetterShown | null> {

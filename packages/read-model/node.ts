@@ -17,7 +17,7 @@ import type { FleetNode } from '../../schemas/reports/fleet-nodes.ts';
 import type { Plan, PlannedObject, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { objectsIn, podNamesIn, type SeenObject } from '../archive/inventory-objects.ts';
 import { countedAs } from '../decision/rule-text.ts';
-import type { EventLog } from '../log/port.ts';
+import type { LogReader } from '../log/port.ts';
 import { planFor } from '../plan/plan.ts';
 import { effectivePolicy, type Origin } from '../policy/effective.ts';
 
@@ -224,7 +224,7 @@ const MOST_OBJECTS = 1_000;
 const MOST_REASONS = 100;
 
 interface PlanNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** Of the newest inventory. */
   readonly place: InventoryPlace;
   readonly policies: PolicySet;
@@ -267,7 +267,7 @@ interface NewestInventory {
 
 /** Reads the one record where it lies; `null` where the log has it no more. */
 export async function newestInventory(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { node, partition, offset }: InventoryPlace,
   signal: AbortSignal,
 ): Promise<NewestInventory | null> {

@@ -14,7 +14,7 @@ import {
 import { selects } from '../../schemas/policy/policy-selection.ts';
 import { TooCostly } from '../../schemas/policy/steps.ts';
 import { namespaceOfLogDirectory } from '../decision/inventory-entries.ts';
-import type { EventLog } from '../log/port.ts';
+import type { LogReader } from '../log/port.ts';
 import { selectorText } from '../policy/selector-text.ts';
 import { MINUTE_MS } from '../process/durations.ts';
 import { LinkedController } from '../process/linked-controller.ts';
@@ -33,7 +33,7 @@ interface AppliedPolicy {
 }
 
 interface DoubtsNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
 }
 
@@ -67,7 +67,7 @@ const NOT_CHECKED =
   'Not checked within 5 s whether each selector and keep entry matches anything: fleetgc policy effective says so for one node.';
 
 interface Reading {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly nowMs: number;
   readonly signal: AbortSignal;
 }

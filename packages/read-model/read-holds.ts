@@ -8,7 +8,7 @@ import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { DashboardHeld } from '../../schemas/reports/dashboard-clusters.ts';
 import type { HeldList, HeldProof } from '../../schemas/reports/policy-list.ts';
 import { partitionOf } from '../log/partition.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { onEmbeddedLog } from '../policy/ending-commands.ts';
 import { readPoliciesBy, type StoredPolicies } from '../policy/stored-policies.ts';
 import { DAY_MS } from '../process/durations.ts';
@@ -57,7 +57,7 @@ interface Reading {
 
 /** What the facts since then hold under these policies, by clusters. */
 export async function readHolds(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { cluster, fromMs, policies, roots, nowMs }: Reading,
   signal: AbortSignal,
 ): Promise<readonly HeldCluster[]> {
@@ -169,7 +169,7 @@ interface ReadHeld {
 
 /** What is held under the active policies, each with the command that approves it, and what is approved. */
 export async function readHeldList(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { cluster, fromMs, roots, nowMs, onLog }: Asked,
   signal: AbortSignal,
 ): Promise<ReadHeld> {

@@ -6,7 +6,7 @@ import type { EventOf, TopicId } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { NameIndex } from '../archive/names.ts';
 import type { EventHead } from '../decision/overtaking.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { EventLog, LogReader, LogRecord } from '../log/port.ts';
 import { MINUTE_MS } from '../process/durations.ts';
 import type { Sources } from '../process/system-sources.ts';
 import { parseHead } from '../records/parse/parse-head.ts';
@@ -26,7 +26,7 @@ export type ProjectedLog =
   | {
       readonly kind: 'archive';
       /** Of an archive that is indexed not all has to be read. */
-      readonly log: Pick<EventLog, 'read'> & { readonly index?: NameIndex };
+      readonly log: LogReader & { readonly index?: NameIndex };
       readonly name: string;
       /** When its last record was written. */
       readonly endMs: number;

@@ -1,6 +1,6 @@
 import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
 import { deriveId } from '../canonical/ids.ts';
-import type { EventLog, Headers, LogRecord, OutgoingRecord } from '../log/port.ts';
+import type { Headers, LogPublisher, LogReader, LogRecord, OutgoingRecord } from '../log/port.ts';
 import { type Doing, said } from '../records/doing.ts';
 import { keyOf } from '../records/parse/record-key.ts';
 import { type Publication, toRecord } from '../records/publisher.ts';
@@ -72,7 +72,7 @@ function byPosition({ at: a }: Redrive, { at: b }: Redrive): number {
 }
 
 interface RedriveNeeds {
-  readonly log: Pick<EventLog, 'publish'>;
+  readonly log: LogPublisher;
   readonly publication: Publication;
   readonly doing: Doing;
   readonly signal: AbortSignal;
@@ -120,7 +120,7 @@ export interface ComparedRedrive extends ComparedOriginals {
 
 export async function compareChosen(
   chosen: readonly StoredLetter[],
-  { log, again }: { readonly log: Pick<EventLog, 'read'>; readonly again: boolean },
+  { log, again }: { readonly log: LogReader; readonly again: boolean },
   signal: AbortSignal,
 ): Promise<ComparedRedrive> {
   const { redrives, done, refused } = planRedrive(chosen, again);
@@ -143,7 +143,7 @@ interface ComparedOriginals {
  */
 async function compareOriginals(
   redrives: readonly Redrive[],
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): Promise<ComparedOriginals> {
   const reasons = new Map<Redrive, string | null>();
@@ -180,7 +180,7 @@ const areNear = (a: Position, b: Position): boolean =>
 
 async function* recordsOf(
   run: readonly Redrive[],
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord, void> {
   const [first] = run;

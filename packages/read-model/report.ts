@@ -24,14 +24,14 @@ import { evidenceOfRecords, SetsDecidedUnder, withDecisions } from '../audit/pol
 import { deletionsIn, pausesIn, readPolicyHistory } from '../audit/policies/policy-history.ts';
 import { addFreed, type FreedSums, freedSpace, NOTHING_FREED, withFreed } from '../decision/freed-space.ts';
 import { objectsIn } from '../decision/inventory-entries.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { addUnder } from '../process/collections.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { type RecordedEvent, readPartition, type TimeRange } from '../records/read-log.ts';
 import { ClusterTally, Counts, REPORTED_OF_CLUSTERS } from './cluster-report.ts';
 
 interface ReportNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly range: TimeRange;
   /** Epoch milliseconds. */
   readonly nowMs: number;

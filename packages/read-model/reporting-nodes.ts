@@ -6,7 +6,7 @@ import type { CommandResult } from '../../schemas/events/result.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { UNRELIEVED_FOR_MS } from '../fleet-watch/node-pressure.ts';
 import { type NodeTrack, track } from '../fleet-watch/node-track.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { deciderOf, mayBeTooCostly } from '../records/node-decisions.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
@@ -29,7 +29,7 @@ interface ReportingNodes {
 }
 
 export interface ReportingNodesNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly onProgress: (line: string) => void;
@@ -205,7 +205,7 @@ interface Range {
 
 /** When a reclaim of the last minutes ended above its target, by `<cluster>/<node>`: epoch milliseconds by the log's clock. */
 export async function readUnrelieved(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { partitions, nowMs }: Range,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number>> {
@@ -229,7 +229,7 @@ const HELD_LOOK_BACK_MS = 15 * MINUTE_MS;
  * meanwhile the log tells nothing.
  */
 export async function readHeldNodes(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
@@ -256,7 +256,7 @@ const DECISION = eventType({ type: 'fleetgc.node.decision', version: 1 });
 
 /** Deciders whose last decision of the last minutes was too costly, by `<cluster>/<node>`. Of other decisions nothing is parsed. */
 export async function readTooCostlyNodes(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ReadonlySet<DeciderName>>> {

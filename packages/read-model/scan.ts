@@ -1,7 +1,7 @@
 import pMap from 'p-map';
 import { SUBJECTS, type SubjectKind } from '../../schemas/events/identity.ts';
 import type { TopicId } from '../../schemas/events/topics.ts';
-import type { EventLog } from '../log/port.ts';
+import type { LogReader } from '../log/port.ts';
 import { type RecordedEvent, readPartition, type TimeRange } from '../records/read-log.ts';
 
 /** Each holds a connection, and what it has read ahead. */
@@ -27,7 +27,7 @@ interface Scan {
 
 /** Gives every record of these parts of the log to `take`: those of a partition in the order of the log, several partitions at a time. */
 export const scan = (
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { topics, partitions, ranges }: Scan,
   take: (event: RecordedEvent) => void,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ import { isPolicyFor, type PolicyRecordOf, type PolicySet } from '../../schemas/
 import { selects } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
-import type { EventLog, GroupProgress, TopicDifference, WaitingRecord } from '../log/port.ts';
+import type { EventLog, GroupProgress, LogReader, TopicDifference, WaitingRecord } from '../log/port.ts';
 import { differenceSentences } from '../log/topic-differences.ts';
 import { setsOfEntries } from '../policy/policy-reading.ts';
 import { readPoliciesBy, type StoredPolicies } from '../policy/stored-policies.ts';
@@ -271,7 +271,7 @@ const MOST_LOOKED_AT = 4;
  * nothing is left, or what is left cannot be read.
  */
 async function waitingSince(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { waiting }: GroupProgress,
   unreadable: ReadonlySet<TopicName>,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import type { TopicId } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { DashboardProgress } from '../../schemas/reports/dashboard.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { LogReader, LogRecord } from '../log/port.ts';
 import { MINUTE_MS } from '../process/durations.ts';
 import { trustThen } from '../records/read-heads.ts';
 import { readKeys } from '../records/trust/key-source.ts';
@@ -15,7 +15,7 @@ const READ_AGAIN_MS = 1_000;
 const CLOCKS_DIFFER_MS = MINUTE_MS;
 
 interface FactTrustNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly roots: TrustRoots | null;
   readonly facts: FactsTrust;
   /** Epoch milliseconds. */
@@ -94,7 +94,7 @@ export const believedName = (
 /** Judges records as of when the log took them; `null` without trust roots. */
 export async function recordedTrust(
   roots: TrustRoots | null,
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   signal: AbortSignal,
 ): Promise<Trust | null> {
   return roots === null ? null : trustThen((await readKeys(log, roots, signal)).ring);

@@ -5,7 +5,7 @@ import { DiskStatsHead } from '../../schemas/events/disk-stats.ts';
 import { InventoryHead } from '../../schemas/events/inventory.ts';
 import type { EventOf, FleetEvent } from '../../schemas/events/topics.ts';
 import { type EventHead, type NewerEvent, overtakes } from '../decision/overtaking.ts';
-import type { EventLog, LogRecord, SubscriptionState } from '../log/port.ts';
+import type { LogReader, LogRecord, SubscriptionState } from '../log/port.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import type { ParseRecord } from './parse/parse-believed.ts';
 import { type HEADS, parseHead } from './parse/parse-head.ts';
@@ -146,7 +146,7 @@ const firstToOvertake = (
 const LONG_BACKLOG_RECORDS = 128;
 
 interface BacklogLookAheadSettings {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly state: () => Promise<Pick<SubscriptionState, 'lag' | 'assigned'>>;
   readonly logger: Logger;
   readonly parse: ParseRecord;
@@ -234,7 +234,7 @@ interface Backlog {
 }
 
 interface Scanning {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly parse: ParseRecord;
   /** To be awaited between pieces of work. */
   readonly yieldToEventLoop: () => Promise<void>;

@@ -2,7 +2,7 @@ import { eventType } from '../../schemas/events/envelope.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { canonicalJson } from '../canonical/ids.ts';
 import type { Output } from '../decision/handler.ts';
-import type { EventLog, OutgoingRecord } from '../log/port.ts';
+import type { LogPublisher, OutgoingRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { newTrace, type TraceContext, type TraceIds } from '../process/trace.ts';
 import type { Tracer } from '../process/tracer.ts';
@@ -25,7 +25,7 @@ export interface Publisher {
 }
 
 export interface PublisherSettings {
-  readonly log: Pick<EventLog, 'publish'>;
+  readonly log: LogPublisher;
   /** `ce_source` of everything that is published: `serviceSource(...)` or `nodeSource(...)`. */
   readonly source: string;
   /** Epoch milliseconds. */

@@ -2,7 +2,7 @@ import { type EventOf, TOPICS } from '../../schemas/events/topics.ts';
 import type { KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { sha256Hex } from '../canonical/ids.ts';
-import type { EventLog, LogRecord, ReadFrom } from '../log/port.ts';
+import type { LogReader, LogRecord, ReadFrom } from '../log/port.ts';
 import { parseRecord } from './parse/parse-record.ts';
 import type { KeyRing } from './trust/key-ring.ts';
 import { readKeys, type StoredKeys } from './trust/key-source.ts';
@@ -47,12 +47,12 @@ export function believedHead(trust: Trust, record: LogRecord): BelievedHead | nu
 }
 
 export interface HeadsReading {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** What roots say of keys by now. */
   readonly readKeys: (signal: AbortSignal) => Promise<StoredKeys>;
 }
 
-export const headsOf = (log: Pick<EventLog, 'read'>, roots: TrustRoots): BelievedHeads =>
+export const headsOf = (log: LogReader, roots: TrustRoots): BelievedHeads =>
   new BelievedHeads({ log, readKeys: (signal) => readKeys(log, roots, signal) });
 
 /**

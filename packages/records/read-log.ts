@@ -1,9 +1,9 @@
 import { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicAbout, type TopicId } from '../../schemas/events/topics.ts';
-import type { EventLog, LogRecord } from '../log/port.ts';
+import type { EventLog, LogReader, LogRecord } from '../log/port.ts';
 
 /** What is audited: an event log that lives, or an archive of one. */
-export type RecordedLog = Pick<EventLog, 'read'> & AsyncDisposable;
+export type RecordedLog = LogReader & AsyncDisposable;
 
 /** A part of the log by its own clock, epoch milliseconds: from `fromMs` up to and without `toMs`; `null` is no limit. */
 export interface TimeRange {
@@ -62,7 +62,7 @@ export const CAUSES_FIRST: readonly TopicId[] = [
  * effect may all the same come a little before its cause.
  */
 export async function* readPartition(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   reading: PartitionReading,
   signal: AbortSignal,
 ): AsyncGenerator<RecordedEvent, void> {
@@ -144,7 +144,7 @@ async function advance(heads: Head[], head: Head): Promise<void> {
 }
 
 async function* readTopic(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   topicId: TopicId,
   { partition, range: { fromMs, toMs } }: PartitionReading,
   signal: AbortSignal,
@@ -160,7 +160,7 @@ async function* readTopic(
 
 /** The first record of a reading, `null` when there is none. */
 export async function firstRecord(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   request: Omit<Parameters<EventLog['read']>[0], 'to'>,
   signal: AbortSignal,
 ): Promise<LogRecord | null> {

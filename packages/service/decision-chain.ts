@@ -7,7 +7,7 @@ import { deriveId } from '../canonical/ids.ts';
 import { NOTHING_HASHED, runningHash } from '../canonical/running-hash.ts';
 import type { Output } from '../decision/handler.ts';
 import { partitionOf } from '../log/partition.ts';
-import type { EventLog, OutgoingRecord } from '../log/port.ts';
+import type { LogPublisher, OutgoingRecord } from '../log/port.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import type { Publisher } from '../records/publisher.ts';
 
@@ -33,7 +33,7 @@ export interface HeadSources {
 }
 
 export interface DecisionChainSettings {
-  readonly log: Pick<EventLog, 'publish'>;
+  readonly log: LogPublisher;
   /** Signs heads. */
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly decider: AnyDeciderName;

@@ -12,7 +12,7 @@ import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { Output } from '../decision/handler.ts';
 import { overtakenHandler } from '../decision/overtaking.ts';
 import { policySetRecord } from '../decision/policy-set.ts';
-import type { EventLog, OutgoingRecord } from '../log/port.ts';
+import type { EventLog, LogPublisher, OutgoingRecord } from '../log/port.ts';
 import { waitAtMost } from '../log/stopping.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
@@ -39,7 +39,7 @@ export interface DecisionService<Kind extends SubjectKind> {
 /** What decisions are made and written with. */
 export interface DecisionWritingDeps<Kind extends SubjectKind> {
   /** `null`: what follows goes to whoever called, and nothing of it is published. */
-  readonly log: Pick<EventLog, 'publish'> | null;
+  readonly log: LogPublisher | null;
   /** All policies of this moment for whom it decides; throws `POLICIES_UNREADABLE`, upon which the messages in hand come again. */
   readonly policies: () => PolicySetOf<Kind>;
   readonly logger: Logger;
@@ -101,7 +101,7 @@ export function openDecisionWriting<Kind extends SubjectKind>(
   };
 }
 
-const NOWHERE: Pick<EventLog, 'publish'> = {
+const NOWHERE: LogPublisher = {
   publish: () => Promise.reject(new TypeError('what follows goes to whoever called')),
 };
 

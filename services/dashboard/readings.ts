@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { NameIndex } from '../../packages/archive/names.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { SummedOnce } from '../../packages/read-model/images.ts';
 import type { AuditReport } from '../../schemas/reports/audit-report.ts';
@@ -193,7 +193,7 @@ export class LongReadings<Value> implements Disposable {
   }
 }
 
-type Log = Pick<EventLog, 'read'>;
+type Log = LogReader;
 
 /** So long a reading may have the process to itself. */
 const TURN_MS = 10;

@@ -1,6 +1,6 @@
 import type { OwnRights } from '../../packages/log/access/own-rights.ts';
 import { partitionOf } from '../../packages/log/partition.ts';
-import type { EventLog, LogRecord, TopicDifference } from '../../packages/log/port.ts';
+import type { EventLog, LogReader, LogRecord, TopicDifference } from '../../packages/log/port.ts';
 import {
   readPoliciesBy,
   readStoredPolicies,
@@ -257,7 +257,7 @@ interface Asked {
  * How far this node's clock was ahead of the log's, in milliseconds, as the newest order to it shows: nothing is ordered before the node
  * told of what it is about. Of a clock that is right it is below 0. `null`: no order of the last three days was found.
  */
-export async function aheadByOrders(log: Pick<EventLog, 'read'>, asked: Asked): Promise<number | null> {
+export async function aheadByOrders(log: LogReader, asked: Asked): Promise<number | null> {
   let newest: { readonly atMs: number; readonly aheadMs: number } | null = null;
   for (const topic of ORDERS)
     for await (const record of ordersTo(log, topic, asked)) {
@@ -270,7 +270,7 @@ export async function aheadByOrders(log: Pick<EventLog, 'read'>, asked: Asked): 
 }
 
 async function* ordersTo(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   topic: OrderTopic,
   { key, nowMs, signal }: Asked,
 ): AsyncGenerator<LogRecord> {

@@ -4,6 +4,7 @@ import type {
   ActiveSubscription,
   DeathCount,
   EventLog,
+  LogReader,
   LogRecord,
   SliceHandler,
 } from '../../packages/log/port.ts';
@@ -126,7 +127,7 @@ export async function listen(
 }
 
 const hasSinceOf =
-  (log: Pick<EventLog, 'read'>, logger: Logger, signal: AbortSignal): HasSince =>
+  (log: LogReader, logger: Logger, signal: AbortSignal): HasSince =>
   async (timestampMs) => {
     try {
       const request = { topic: TOPICS.diskStats.name, from: { timestampMs } };
@@ -334,12 +335,12 @@ function firstOfEach(notices: readonly Notice[]): readonly Notice[] {
 
 /** Finds policies, pauses and approvals of long ago that somebody put back: they count nowhere, so nobody is told of them. */
 export class Replays {
-  readonly #log: Pick<EventLog, 'read'>;
+  readonly #log: LogReader;
   readonly #trust: Trust;
   readonly #seen = new SeenGenerations();
   #isLearnt = false;
 
-  constructor(log: Pick<EventLog, 'read'>, trust: Trust) {
+  constructor(log: LogReader, trust: Trust) {
     this.#log = log;
     this.#trust = trust;
   }

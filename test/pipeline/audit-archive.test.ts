@@ -6,7 +6,7 @@ import { readPoliciesInForce } from '../../packages/audit/policies/policies-in-f
 import { readPolicyHistory } from '../../packages/audit/policies/policy-history.ts';
 import { verifyLog } from '../../packages/audit/verify/log.ts';
 import { createVerifier } from '../../packages/audit/verify/partition.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { asking } from '../packages/audit/explain/support/recorded-log.ts';
 import { archived, checked } from '../packages/audit/support/archives.ts';
@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: TEST_BOUND_MS });
 const onProgress = () => undefined;
 const range = { fromMs: null, toMs: null };
 
-async function answersOf(log: Pick<EventLog, 'read'>, names: readonly string[]) {
+async function answersOf(log: LogReader, names: readonly string[]) {
   const { signal } = new AbortController();
   const explanations = [];
   for (const name of names) explanations.push(await explain(asking(name), { log, signal, onProgress }));

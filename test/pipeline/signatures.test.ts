@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { EventLog } from '../../packages/log/port.ts';
+import type { LogReader } from '../../packages/log/port.ts';
 import type { FactsTrust, TrustChoice } from '../../packages/records/trust/process-trust.ts';
 import { SeenGenerations } from '../../packages/records/trust/seen-generations.ts';
 import { signRecord } from '../../packages/records/trust/signature.ts';
@@ -99,7 +99,7 @@ test('when deciders end, all that they have written is under signed heads, and a
   const decisions = await pipeline.records('decisions');
   expect(new Set(heads.map(({ headers }) => headers.ce_fleetgckeyid))).toEqual(new Set([decider.keyId]));
 
-  const verified = (log: Pick<EventLog, 'read'>) =>
+  const verified = (log: LogReader) =>
     verify(log, undefined, new AbortController().signal, true, rootsOf(root));
   const found = await verified(pipeline.log);
   expect(found.deviations.byKind).toEqual({});

@@ -17,7 +17,7 @@ import { startVerifyThreads, verifyLog } from '../../../packages/audit/verify/lo
 import { createVerifier } from '../../../packages/audit/verify/partition.ts';
 import { verifySignatures } from '../../../packages/audit/verify/signatures.ts';
 
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { EventLog, LogReader } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { FilePath, Switch, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
 import type { RecordedLog, TimeRange } from '../../../packages/records/read-log.ts';
@@ -155,7 +155,7 @@ const openLiving = async (
 interface Signed {
   readonly log: RecordedLog | ArchiveLog;
   /** The event log whose heads count for an archive too. */
-  readonly living: Pick<EventLog, 'read'> | null;
+  readonly living: LogReader | null;
   readonly areHeadsRequired: boolean;
   /** `null`: signatures are not looked at. */
   readonly roots: TrustRoots | null;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { RuntimeContainerEvent } from '../../../packages/cri/port.ts';
 import type { Input, Output, Outputs } from '../../../packages/decision/handler.ts';
 import { recordBytes } from '../../../packages/log/limits.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { EventLog, LogPublisher, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { PolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -263,7 +263,7 @@ function acknowledgingPublisher(publisher: Publisher, acknowledged: (output: Out
 export type Published = Readonly<Record<string, { readonly events: number; readonly bytes: number }>>;
 
 /** A log of which it is counted what it acknowledged. */
-export function countedLog(log: Pick<EventLog, 'publish'>) {
+export function countedLog(log: LogPublisher) {
   const published: Record<string, { events: number; bytes: number }> = {};
   return {
     published: (): Published => ({ ...published }),

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../log/partition.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { FleetGcError } from '../../process/errors.ts';
 import { firstRecord } from '../../records/read-log.ts';
 import { timeText } from '../../text/time-text.ts';
@@ -34,7 +34,7 @@ export interface LogPosition {
 
 /** When the record of this position was written, by the log's clock. Throws `NOT_FOUND` where there is none. */
 export async function timeOfPosition(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   position: LogPosition,
   signal: AbortSignal,
 ): Promise<number> {

@@ -1,7 +1,7 @@
 import pMap from 'p-map';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { NODE_PARTITIONS, TOPICS, type TopicAbout, type TopicId } from '../../../schemas/events/topics.ts';
-import type { EventLog, LogRecord, ReadFrom } from '../../log/port.ts';
+import type { LogReader, LogRecord, ReadFrom } from '../../log/port.ts';
 import { DAY_MS } from '../../process/durations.ts';
 import { LinkedController } from '../../process/linked-controller.ts';
 import { firstRecord, type RecordedEvent, readPartition, type TimeRange } from '../../records/read-log.ts';
@@ -21,7 +21,7 @@ export interface ReadingProgress {
 
 /** What to read of the partitions of nodes. */
 interface NodesReading {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly topics: readonly TopicId[];
   readonly range: TimeRange;
   readonly partitions: readonly number[];
@@ -80,7 +80,7 @@ export async function readNodes<Taken>(
 
 /** Every record of a topic without nodes, from its first to what lay there at the beginning; without a group. */
 export async function* readWholeTopic(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   topicId: TopicId,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord, void> {
@@ -115,7 +115,7 @@ const { name: topic } = TOPICS.inventory;
 
 /** Looked up for those who asked for a time of which nothing is there; `null` where there is no inventory at all. */
 export async function inventoryTimes(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<InventoryTimes | null> {
@@ -139,11 +139,7 @@ interface Bounds {
 }
 
 /** A log is read forwards alone, so its end is come to by halves. */
-async function lastTime(
-  log: Pick<EventLog, 'read'>,
-  { knownMs, endMs }: Bounds,
-  signal: AbortSignal,
-): Promise<number> {
+async function lastTime(log: LogReader, { knownMs, endMs }: Bounds, signal: AbortSignal): Promise<number> {
   if (endMs - knownMs <= NEAR_END_MS) return await newestFrom(log, knownMs, signal);
   const middleMs = Math.floor((knownMs + endMs) / 2);
   const record = await firstRecord(log, { topic, from: { timestampMs: middleMs } }, signal);
@@ -151,11 +147,7 @@ async function lastTime(
   return await lastTime(log, bounds, signal);
 }
 
-async function newestFrom(
-  log: Pick<EventLog, 'read'>,
-  timestampMs: number,
-  signal: AbortSignal,
-): Promise<number> {
+async function newestFrom(log: LogReader, timestampMs: number, signal: AbortSignal): Promise<number> {
   const from: ReadFrom = { timestampMs };
   let newestMs = timestampMs;
   for await (const event of log.read({ topic, from, to: 'end' }, signal))

@@ -11,7 +11,7 @@ import type {
   ObjectName,
 } from '../../../schemas/reports/cluster-explanation.ts';
 import { partitionOf } from '../../log/partition.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { FleetGcError } from '../../process/errors.ts';
 import type { RecordedEvent, TimeRange } from '../../records/read-log.ts';
 import {
@@ -58,7 +58,7 @@ interface ClusterExplainRequest {
 }
 
 interface ClusterExplainNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly words: RuleWords;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ReadingProgress) => void;

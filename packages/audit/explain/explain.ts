@@ -4,7 +4,7 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { Candidate, Explanation, Reading } from '../../../schemas/reports/explanation.ts';
 import type { NameIndex } from '../../archive/names.ts';
 import { partitionOf } from '../../log/partition.ts';
-import type { EventLog } from '../../log/port.ts';
+import type { LogReader } from '../../log/port.ts';
 import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';
 import type { Subject } from './node.ts';
 import { type AskedName, askedName, type ExplainRequest, type NodeFilter, namesLike } from './question.ts';
@@ -12,7 +12,7 @@ import { type IndexSearchResult, type NodePlace, searchIndex } from './search.ts
 import { type Watched, watchPartitions } from './watch-partitions.ts';
 
 interface ExplainNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** Of an archive: what it rules out is not read. */
   readonly index?: NameIndex;
   /** Of so many nodes the records are read, whatever the index says. */

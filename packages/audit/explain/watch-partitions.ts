@@ -2,7 +2,7 @@ import { isNodeKey, nodeKey } from '../../../schemas/events/identity.ts';
 import { isOffsetText } from '../../../schemas/events/offset-text.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { type FleetEvent, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { parseRecord } from '../../records/parse/parse-record.ts';
 import type { RecordedEvent, TimeRange } from '../../records/read-log.ts';
 import {
@@ -23,7 +23,7 @@ import {
 } from './question.ts';
 
 interface WatchNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly asked: AskedName;
   readonly range: TimeRange;
   readonly filter: NodeFilter;

@@ -11,7 +11,7 @@ import {
   policyKey,
 } from '../../../schemas/policy/policy.ts';
 import { contentHash } from '../../canonical/ids.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { policyEntryOf } from '../../policy/policy-reading.ts';
 import { HOUR_MS } from '../../process/durations.ts';
 import { NOBODY_PROVED } from '../../records/trust/trust.ts';
@@ -66,7 +66,7 @@ interface History extends InForceReading {
 
 /** Reads `gc.policies` whole, without a group. */
 export async function readPoliciesInForce(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   reading: InForceReading,
   signal: AbortSignal,
 ): Promise<PoliciesInForce> {

@@ -11,7 +11,7 @@ import {
   pauseKey,
   policyKey,
 } from '../../../schemas/policy/policy.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { addUnder, leastOf } from '../../process/collections.ts';
 import { MINUTE_MS } from '../../process/durations.ts';
 
@@ -60,7 +60,7 @@ export class SetsDecidedUnder {
  * policies as applied, and pauses, one key at a time: a report tells people what was written.
  */
 export async function evidenceOfRecords(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { subject, range: { toMs } }: { readonly subject: SubjectKind; readonly range: TimeRange },
   signal: AbortSignal,
 ): Promise<PolicyEvidence & { readonly unreadable: number }> {

@@ -5,7 +5,7 @@ import type { PolicySetRecord } from '../../../schemas/policy/policy-set.ts';
 import type { Moment, Pause, PolicyDeletion } from '../../../schemas/reports/audit-report.ts';
 import { contentHash } from '../../canonical/ids.ts';
 import { policySetHash, rebuiltPolicySet } from '../../decision/policy-set.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { MINUTE_MS } from '../../process/durations.ts';
 import { memoize } from '../../process/memoize.ts';
 import { parseJson, parseValueOf } from '../../records/parse/parse-record.ts';
@@ -35,10 +35,7 @@ export interface PolicyHistory {
 }
 
 /** Reads `gc.policy-versions` whole, without a group. */
-export async function readPolicyHistory(
-  log: Pick<EventLog, 'read'>,
-  signal: AbortSignal,
-): Promise<PolicyHistory> {
+export async function readPolicyHistory(log: LogReader, signal: AbortSignal): Promise<PolicyHistory> {
   const collected: Collected = { policies: new Map(), sets: new Map(), setsSinceMs: new Map(), problems: [] };
   let beganMs: number | null = null;
   for await (const record of readWholeTopic(log, 'policyVersions', signal)) {

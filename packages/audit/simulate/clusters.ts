@@ -12,7 +12,7 @@ import {
   type SimulatedCluster,
 } from '../../../schemas/reports/cluster-simulation.ts';
 import { sha256Hex } from '../../canonical/ids.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import type { RecordedEvent, TimeRange } from '../../records/read-log.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
 import {
@@ -35,7 +35,7 @@ interface ClusterComparison {
 }
 
 interface ClusterSimulationNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly range: TimeRange;
   readonly comparison: ClusterComparison;
   /** `null`: all. */

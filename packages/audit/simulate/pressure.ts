@@ -19,7 +19,7 @@ import {
   usedInodesPercent,
 } from '../../decision/thresholds/filesystem-usage.ts';
 import { missed } from '../../decision/thresholds/wanted-reclaim.ts';
-import type { EventLog } from '../../log/port.ts';
+import type { LogReader } from '../../log/port.ts';
 import { parseRecord } from '../../records/parse/parse-record.ts';
 import { type PartitionReading, readPartition } from '../../records/read-log.ts';
 import { objectKey } from '../events/log-position.ts';
@@ -219,7 +219,7 @@ export type MeasuredOf = (object: Named) => Measured | null;
  * inventories, and only nodes that removed it know. By installation.
  */
 export async function readMeasured(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { partition, range }: Omit<PartitionReading, 'topics'>,
   signal: AbortSignal,
 ): Promise<(nodeInstance: string) => MeasuredOf> {

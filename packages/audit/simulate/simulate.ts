@@ -2,7 +2,7 @@ import { type NodeIdentity, nodeKey, type SubjectKind } from '../../../schemas/e
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation, Regret, SimulationSums } from '../../../schemas/reports/audit-simulation.ts';
 import { policySet } from '../../decision/policy-set.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import type { WrittenPolicy } from '../../policy/file/read-policy-file.ts';
 import { toPolicyRecord } from '../../policy/policy-changes.ts';
 import type { RecordedEvent, TimeRange } from '../../records/read-log.ts';
@@ -20,7 +20,7 @@ import { looksBack, readMeasured } from './pressure.ts';
 import { type ComparedNode, type Comparison, type ReplayedNode, replayNode } from './run.ts';
 
 interface SimulationNeeds {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly range: TimeRange;
   readonly comparison: Comparison;
   /** Whether to run a node, by its record key. */

@@ -4,7 +4,7 @@ import { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest.ts';
-import type { EventLog, TopicDifference } from '../../log/port.ts';
+import type { EventLog, LogReader, TopicDifference } from '../../log/port.ts';
 import { HOUR_MS } from '../../process/durations.ts';
 import { toFleetGcError } from '../../process/errors.ts';
 import { type BelievedHead, headsOf } from '../../records/read-heads.ts';
@@ -51,7 +51,7 @@ interface HeadsReading extends HeadsAsked {
 }
 
 /** A log, or an archive with its manifest. */
-type HeadedLog = Pick<EventLog, 'read'> & { readonly lines?: readonly ManifestLine[] };
+type HeadedLog = LogReader & { readonly lines?: readonly ManifestLine[] };
 
 /** Since when decisions are to be there, of which heads are compared with them. Epoch milliseconds. */
 export const comparedFromMs = (
@@ -94,7 +94,7 @@ export function openDecisionHeads(
 
 /** Since when heads name decisions that are to be there, or are there all the same: a topic may keep them longer than it has to. */
 async function headsFromMs(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   {
     topicId,
     partition,

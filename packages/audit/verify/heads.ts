@@ -4,7 +4,7 @@ import { KeyRevocation } from '../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { archivedHead, isOfArchive, isToBeSigned, standingOf } from '../../archive/heads.ts';
 import { type ArchivedHead, lineSum, lineText, type ManifestLine } from '../../archive/manifest.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { type BelievedHead, headsOf } from '../../records/read-heads.ts';
 import { claimedSignature } from '../../records/trust/signature.ts';
 import { keyIn, revokedName } from '../../records/trust/statement-generations.ts';
@@ -37,11 +37,11 @@ interface VerifiedHeads {
 
 interface HeadsNeeds {
   /** What is verified. */
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** Of an archive its manifest. */
   readonly lines: readonly ManifestLine[] | null;
   /** The log that still lives, whose heads whoever has the archive cannot take away; `null` where nobody names it. */
-  readonly living: Pick<EventLog, 'read'> | null;
+  readonly living: LogReader | null;
   readonly roots: TrustRoots;
   /** Whether it is a fault to have none. */
   readonly areRequired: boolean;
@@ -332,7 +332,7 @@ function placesOf(line: ManifestLine | undefined): readonly Place[] {
 const nameOf = (topic: string): TopicName | undefined =>
   Object.values(TOPICS).find(({ name }) => name === topic)?.name;
 
-type Log = Pick<EventLog, 'read'>;
+type Log = LogReader;
 
 /** Topics that are kept for ever and never compacted: an offset that is missing was taken away. */
 const LASTING = {
@@ -450,7 +450,7 @@ export class SaidStatements {
  * that this file of roots lacks, is told of elsewhere.
  */
 async function* unsaid(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { said, known }: { readonly said: SaidStatements; readonly known: ReadonlyMap<string, number> },
   signal: AbortSignal,
 ): AsyncGenerator<Deviation, void> {
@@ -463,7 +463,7 @@ async function* unsaid(
 
 /** Those of which a record lies on the topic, whoever made it. */
 async function thereAllTheSame(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   lacking: readonly SaidStatement[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {

@@ -2,7 +2,7 @@ import { AnyDeciderName } from '../../../schemas/events/deciders.ts';
 import { isOffsetText } from '../../../schemas/events/offset-text.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { sha256Hex } from '../../canonical/ids.ts';
-import type { EventLog, LogRecord, ReadEvent } from '../../log/port.ts';
+import type { EventLog, LogReader, LogRecord, ReadEvent } from '../../log/port.ts';
 import { type ParsedRecord, parseJson } from '../../records/parse/parse-record.ts';
 import { firstRecord } from '../../records/read-log.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
@@ -49,7 +49,7 @@ export class Inputs {
   readonly #hashes = new WeakMap<LogRecord, string>();
 
   constructor(
-    log: Pick<EventLog, 'read'>,
+    log: LogReader,
     partition: number,
     { signal, keptBytes = KEPT_BYTES }: { readonly signal: AbortSignal; readonly keptBytes?: number },
   ) {
@@ -223,7 +223,7 @@ type Oldest = Pick<LogRecord, 'offset' | 'timestampMs'>;
 
 /** Reads records of one partition once more, in readings that go on where they can. */
 export class RecordsReadAgain {
-  readonly #log: Pick<EventLog, 'read'>;
+  readonly #log: LogReader;
   readonly #partition: number;
   readonly #signal: AbortSignal;
   /** What was read on the way to another one: overtaken messages and the newer one are asked for in turn. */
@@ -234,7 +234,7 @@ export class RecordsReadAgain {
   /** The one used last comes last. */
   #readings: readonly Reading[] = [];
 
-  constructor(log: Pick<EventLog, 'read'>, partition: number, signal: AbortSignal) {
+  constructor(log: LogReader, partition: number, signal: AbortSignal) {
     this.#log = log;
     this.#partition = partition;
     this.#signal = signal;

@@ -1,6 +1,6 @@
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { canonicalJson } from '../../canonical/ids.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { createPeriodicYield } from '../../process/event-loop.ts';
 import type { Rejection } from '../../records/parse/parse-record.ts';
 import {
@@ -68,7 +68,7 @@ export type PartitionVerifier = (
 
 /** What the verification of every partition of a log has in common. */
 interface VerifierParts {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly policies: PolicyHistory;
   readonly inForce: PoliciesInForce;
   readonly findDecider: (name: string, version: string) => Promise<FrozenDecider | null>;

@@ -2,7 +2,7 @@ import { subjectOf, TOPICS, type TopicId } from '../../../schemas/events/topics.
 import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { partitionName } from '../../log/partition.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { LogReader, LogRecord } from '../../log/port.ts';
 import { trustThen } from '../../records/read-heads.ts';
 import type { TimeRange } from '../../records/read-log.ts';
 import type { KeyRing } from '../../records/trust/key-ring.ts';
@@ -82,7 +82,7 @@ interface Question {
  * took it: a key that has ended since, or was revoked for what came later, proves what it signed before.
  */
 export async function verifySignatures(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { roots, ...question }: Question,
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
@@ -92,7 +92,7 @@ export async function verifySignatures(
 
 /** The same, by what is known of keys whenever it is asked. */
 export async function verifySignaturesWith(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { range, facts, ...known }: Omit<Question, 'roots'> & { readonly readKeys: () => Promise<StoredKeys> },
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
@@ -118,7 +118,7 @@ interface Reading {
 }
 
 async function* recordsOf(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   { topic, range, onSettled }: Reading,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { FollowedTopic, type Following, type TopicFollower } from '../../log/follow-topic.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { EventLog, LogReader, LogRecord } from '../../log/port.ts';
 import { KeyRing } from './key-ring.ts';
 import type { SeenGenerations } from './seen-generations.ts';
 import { VerifiedSignatures } from './signature.ts';
@@ -13,7 +13,7 @@ const MOST_TOLD = 100;
 const MOST_NAMED = 20;
 
 interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
-  readonly log: Pick<EventLog, 'read' | 'health'>;
+  readonly log: LogReader & Pick<EventLog, 'health'>;
   readonly logger: Logger;
   readonly roots: TrustRoots;
   readonly seen: SeenGenerations;
@@ -176,11 +176,7 @@ const MOST_UNREADABLE = 1_000;
 const MOST_KEY_CHARACTERS = 200;
 
 /** Reads the topic to its end. */
-export async function readKeys(
-  log: Pick<EventLog, 'read'>,
-  roots: TrustRoots,
-  signal: AbortSignal,
-): Promise<StoredKeys> {
+export async function readKeys(log: LogReader, roots: TrustRoots, signal: AbortSignal): Promise<StoredKeys> {
   const ring = new KeyRing(roots);
   const unreadable: UnreadableStatement[] = [];
   let next = 0n;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { Following } from '../../log/follow-topic.ts';
-import type { EventLog } from '../../log/port.ts';
+import type { EventLog, LogReader } from '../../log/port.ts';
 import { toFleetGcError } from '../../process/errors.ts';
 import type { Metrics } from '../../process/metrics.ts';
 import { sparingly } from '../../process/sparingly.ts';
@@ -56,7 +56,7 @@ export interface ProcessTrust extends AsyncDisposable {
 
 interface ProcessTrustSettings {
   readonly choice: TrustChoice;
-  readonly log: Pick<EventLog, 'read' | 'health'>;
+  readonly log: LogReader & Pick<EventLog, 'health'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly sources: Following['sources'];

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { clusterOutput, type Output } from '../../../packages/decision/handler.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { readClusterInstance } from '../../../packages/kube-api/list.ts';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { LogReader } from '../../../packages/log/port.ts';
 import { type RetryBackoff, retried } from '../../../packages/process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
@@ -123,7 +123,7 @@ interface ClusterAgentDeps {
   readonly cluster: string;
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
   readonly policies: () => PolicySetOf<'cluster'>;
   readonly trust: Trust;

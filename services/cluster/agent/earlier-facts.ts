@@ -1,5 +1,5 @@
 import { partitionOf } from '../../../packages/log/partition.ts';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { LogReader } from '../../../packages/log/port.ts';
 import type { ToldWidth } from '../../../packages/owner-graph/cascade.ts';
 import { type GoneObject, goneObject } from '../../../packages/owner-graph/gone-objects.ts';
 import { isDeletingWith } from '../../../packages/owner-graph/graph-object.ts';
@@ -33,7 +33,7 @@ export const NO_EARLIER_FACTS: EarlierFacts = {
 
 interface ReadingFacts {
   readonly identity: ClusterIdentity;
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly trust: Trust;
 }
 

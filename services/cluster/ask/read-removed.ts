@@ -1,5 +1,5 @@
 import { partitionOf } from '../../../packages/log/partition.ts';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { LogReader } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ParseRecord } from '../../../packages/records/parse/parse-believed.ts';
 import { type RecordedEvent, readPartition, type TimeRange } from '../../../packages/records/read-log.ts';
@@ -50,7 +50,7 @@ const MAX_MANIFEST_CHARACTERS = 128 * 1024 * 1024;
 
 /** What was saved of the objects of one cluster. Throws `USAGE` where it is more than can be brought back at once. */
 export async function readRemoved(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   asked: AskedRemoved,
   parse: ParseRecord,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import { REJECTION_REASONS, unreadableCommandId } from '../../../packages/decisi
 import { clusterRejectedResultId } from '../../../packages/decision/result-ids.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { partitionOf } from '../../../packages/log/partition.ts';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { EventLog, LogReader } from '../../../packages/log/port.ts';
 import { type RetryBackoff, retried } from '../../../packages/process/backoff.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
@@ -249,7 +249,7 @@ function policyInForce(
 
 interface ReadingResults {
   readonly identity: ClusterIdentity;
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly trust: Trust;
   /** Epoch milliseconds. */
   readonly nowMs: number;

@@ -4,7 +4,7 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type ListOutcome, listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
 import { replaceStatus } from '../../../packages/kube-api/object-status.ts';
 import { refusalText } from '../../../packages/kube-api/status.ts';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { LogReader } from '../../../packages/log/port.ts';
 import type { PolicyChange } from '../../../packages/policy/policy-changes.ts';
 import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePolicies } from '../../../packages/policy/write-policies.ts';
@@ -346,7 +346,7 @@ export interface ControllerParts {
   readonly identity: ClusterIdentity;
   readonly connection: ApiConnection;
   readonly policies: PolicyLog;
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly countNodesEveryMs: number;
   readonly sources: Pick<Sources, 'now' | 'monotonicNow' | 'random' | 'wait'>;
   readonly metrics: Metrics;

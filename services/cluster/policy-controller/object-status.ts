@@ -1,5 +1,5 @@
 import pMap from 'p-map';
-import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { readPartition } from '../../../packages/records/read-log.ts';
@@ -128,7 +128,7 @@ const PARTITIONS_AT_ONCE = 4;
 const MOST_NODES = 20_000;
 
 interface Heard {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: LogReader;
   readonly cluster: string;
   /** Epoch milliseconds. */
   readonly nowMs: number;

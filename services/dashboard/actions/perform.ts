@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPublisher, LogReader, OutgoingRecord } from '../../../packages/log/port.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { endPauses, pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
 
@@ -210,7 +210,7 @@ function isRedrive(record: OutgoingRecord): boolean {
 }
 
 /** What acting needs of a log. */
-export type ActingLog = Pick<EventLog, 'read' | 'publish'>;
+export type ActingLog = LogReader & LogPublisher;
 
 /** The same log, which takes nothing but what people may do from the page, whatever the code above it does. */
 export const onlyActs = (log: ActingLog): ActingLog => ({

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
+import type { LogPublisher, LogRecord } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
 import type { Check } from '../../../packages/process/http.ts';
@@ -49,7 +49,7 @@ interface OwnTrust extends Pick<SharedDeps, 'signer' | 'heads' | 'belief'> {
 
 interface Surroundings {
   /** Where what follows goes; `null`: to the caller. */
-  readonly log: Pick<EventLog, 'publish'> | null;
+  readonly log: LogPublisher | null;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly sources: Sources;

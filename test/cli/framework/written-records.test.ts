@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { runGivenVerb } from '../../../cli/framework/run-verb.ts';
 import { operatorPublication, untilInterrupted } from '../../../cli/framework/task-event-log.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
-import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPublisher, OutgoingRecord } from '../../../packages/log/port.ts';
 import { deleteKeys, type PolicyWriter } from '../../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { NOBODY_SAYS } from '../../../packages/records/doing.ts';
@@ -18,7 +18,7 @@ async function deleting(publish: Publish, after: (control: FakeProcess) => Promi
   const control = new FakeProcess();
   const scripted = new ScriptedLog();
   const published: string[] = [];
-  const log: Pick<EventLog, 'publish'> = {
+  const log: LogPublisher = {
     publish: async (records) => {
       published.push(records[0]?.topic ?? '');
       await publish(records, control);

@@ -6,7 +6,7 @@ import { fileName } from '../../../packages/archive/file-names.ts';
 import { ARCHIVE_VERSION } from '../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogReader, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import { interrupted } from '../../../packages/log/stopping.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -204,7 +204,7 @@ test('a pass that did not come to its end is told until one did: what was copied
     await using archive = await openArchiveLog(directory);
     return archive.passBegunMs;
   };
-  const failing: Pick<EventLog, 'read'> = {
+  const failing: LogReader = {
     read: (request) => {
       if (request.topic === TOPICS.diskStats.name) throw new Error('the broker is away');
       return logOf([at(0), at(1), at(2)]).read(request);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type ArchiveRun, followLog } from '../../../packages/archive/archive-log.ts';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { inventory } from '../../fixtures/inventory.ts';
@@ -30,11 +30,7 @@ interface Followed {
   readonly reached: readonly string[];
 }
 
-async function followed(
-  log: Pick<EventLog, 'read'>,
-  directory: string,
-  meanwhile: Meanwhile = [],
-): Promise<Followed> {
+async function followed(log: LogReader, directory: string, meanwhile: Meanwhile = []): Promise<Followed> {
   const stopping = new AbortController();
   const steps = [...meanwhile];
   const found = {
@@ -90,7 +86,7 @@ test('pass after pass takes what came since, until it is told to stop', async ()
 test('what may pass is tried again, also after half a file was written', async () => {
   const directory = temporaryDirectory();
   let isAway = true;
-  const log: Pick<EventLog, 'read'> = {
+  const log: LogReader = {
     read: (request) => {
       if (isAway) throw new FleetGcError('LOG_UNREACHABLE', 'away');
       return logOf([at(0)]).read(request);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FollowedTopic, type TopicFollower } from '../../../packages/log/follow-topic.ts';
-import type { EventLog } from '../../../packages/log/port.ts';
+import type { EventLog, LogReader } from '../../../packages/log/port.ts';
 import { untilAborted } from '../../../packages/process/loops.ts';
 import { leftAt } from '../../support/left-at-signal.ts';
 import { within } from './probe.ts';
@@ -12,7 +12,7 @@ const FOLLOWER: TopicFollower = {
   caughtUp() {},
   fail() {},
 };
-const FAILING: Pick<EventLog, 'read' | 'health'> = {
+const FAILING: LogReader & Pick<EventLog, 'health'> = {
   async *read(_request, signal) {
     signal?.addEventListener('abort', () => undefined);
     throw new Error('the log is away');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../packages/log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { aheadByOrders } from '../../../services/doctor/log.ts';
 import { observe } from '../../fixtures/observe.ts';
@@ -13,13 +13,13 @@ const TAKEN_MS = ORDER.takenAt.wallTimeMs;
 const orderAt = (timestampMs: number, over: Partial<LogRecord> = {}): LogRecord =>
   recordOf(nodeOutput('observe', ORDER), { timestampMs, ...over });
 
-const logOf = (...records: readonly LogRecord[]): Pick<EventLog, 'read'> => ({
+const logOf = (...records: readonly LogRecord[]): LogReader => ({
   async *read({ topic }) {
     for (const record of records)
       if (topic === TOPICS.observe.name) yield { kind: 'record', record } as const;
   },
 });
-const aheadIn = (log: Pick<EventLog, 'read'>) =>
+const aheadIn = (log: LogReader) =>
   aheadByOrders(log, { key: KEY, nowMs: TAKEN_MS, signal: new AbortController().signal });
 
 test('an order that came before what it answers was told, by the clock of the node, shows that it is ahead', async () => {

@@ -1,4 +1,4 @@
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../packages/log/port.ts';
+import type { LogReader, LogRecord, ReadEvent, ReadRequest } from '../../../packages/log/port.ts';
 import { interrupted } from '../../../packages/log/stopping.ts';
 
 /** One partition that can be read, and what of it was: `from-before` of each reading. */
@@ -13,7 +13,7 @@ export function readableLog(records: readonly LogRecord[]) {
     }
     yield { kind: 'caught-up' };
   }
-  const log: Pick<EventLog, 'read'> = { read };
+  const log: LogReader = { read };
   return { log, readings };
 }
 

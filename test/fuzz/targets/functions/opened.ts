@@ -1,4 +1,4 @@
-import type { EventLog } from '../../../../packages/log/port.ts';
+import type { LogPublisher } from '../../../../packages/log/port.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
@@ -32,10 +32,7 @@ export function strictTrust(): Trust {
 }
 
 /** `log`: where what follows goes; `null`: to whoever calls. */
-export const openFunction = (
-  trust: Trust = TRUST_OFF,
-  log: Pick<EventLog, 'publish'> | null = null,
-): OpenFunction =>
+export const openFunction = (trust: Trust = TRUST_OFF, log: LogPublisher | null = null): OpenFunction =>
   functionOn(DECIDER, noPolicies(), {
     log,
     trust,

@@ -1,7 +1,7 @@
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 
 /** A log of all topics with these records on it. */
-export function logWith(...records: readonly LogRecord[]): Pick<EventLog, 'read'> {
+export function logWith(...records: readonly LogRecord[]): LogReader {
   async function* read(request: ReadRequest): AsyncGenerator<ReadEvent, void> {
     for (const record of records) if (isAskedFor(record, request)) yield { kind: 'record', record };
     yield { kind: 'caught-up' };

@@ -6,7 +6,7 @@ import { chained } from '../../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../../packages/archive/read-archive.ts';
 import type { ArchivePlace } from '../../../../packages/archive/store.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../../packages/log/port.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
@@ -129,7 +129,7 @@ export function describePlace(name: string, newPlace: () => Promise<PlaceUnderTe
     test('a pass that did not come to its end is told until one did', async () => {
       const { place } = await newPlace();
       const whole = logOf([at(0), at(1)]);
-      const failing: Pick<EventLog, 'read'> = {
+      const failing: LogReader = {
         read: (request) => {
           if (request.topic === TOPICS.diskStats.name) throw new Error('the broker is away');
           return whole.read(request);

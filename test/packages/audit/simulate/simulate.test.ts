@@ -3,7 +3,7 @@ import { newestDeciders } from '../../../../packages/audit/simulate/compare.ts';
 import { isAbove } from '../../../../packages/audit/simulate/pressure.ts';
 import { simulate } from '../../../../packages/audit/simulate/simulate.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog } from '../../../../packages/log/port.ts';
+import type { LogReader } from '../../../../packages/log/port.ts';
 import type { InventoryImage } from '../../../../schemas/events/inventory.ts';
 import { POOL_LABEL } from '../../../../schemas/policy/policy-selection.ts';
 import { filesystem, filesystems } from '../../../fixtures/filesystems.ts';
@@ -22,8 +22,7 @@ const IN_USE = { usedBy: [{ kind: 'container', id: 'c1' }] } as const satisfies 
 
 const used = (id: string) => hundred(id, IN_USE);
 
-const run = (log: Pick<EventLog, 'read'>, given: Partial<Given> = {}) =>
-  simulated(log, { policy: LOWER, ...given });
+const run = (log: LogReader, given: Partial<Given> = {}) => simulated(log, { policy: LOWER, ...given });
 
 const images = (count: number) => ({ images: count, containers: 0, sandboxes: 0, logs: 0 });
 /** Of a node on which nothing happened. */

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { type ArchiveRequest, type ArchiveRun, archiveTo } from '../../../../packages/archive/archive-log.ts';
 import { type ArchiveFindings, checkArchive } from '../../../../packages/archive/check-archive.ts';
 import type { ArchivePlace } from '../../../../packages/archive/store.ts';
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 import { interrupted } from '../../../../packages/log/stopping.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 
@@ -13,7 +13,7 @@ const running = new AbortController().signal;
 
 /** Archives what lies on the log. */
 export const archived = (
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   place: ArchivePlace,
   {
     signal = running,
@@ -37,10 +37,7 @@ export const checked = (place: ArchivePlace, expectedHead: string | null = null)
   checkArchive({ place, expectedHead, onProgress: () => undefined }, running);
 
 /** Everything that a reading gives, without the mark at its end. */
-export async function recordsOf(
-  log: Pick<EventLog, 'read'>,
-  request: Partial<ReadRequest> = {},
-): Promise<LogRecord[]> {
+export async function recordsOf(log: LogReader, request: Partial<ReadRequest> = {}): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   const whole = { topic: TOPICS.inventory.name, from: 'earliest', to: 'end', ...request } as const;
   for await (const event of log.read(whole, running)) if (event.kind === 'record') records.push(event.record);
@@ -48,7 +45,7 @@ export async function recordsOf(
 }
 
 /** A log of these records alone, wherever their offsets begin; also one that retention or another log made so. */
-export const logOf = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => ({
+export const logOf = (records: readonly LogRecord[]): LogReader => ({
   read: async function* (request: ReadRequest, signal?: AbortSignal): AsyncGenerator<ReadEvent, void> {
     if (signal?.aborted) throw interrupted();
     for (const record of records) if (isAsked(record, request)) yield { kind: 'record', record };
@@ -60,7 +57,7 @@ export const logOf = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => 
 export function growingLog(
   records: readonly LogRecord[],
   { topic, then }: { readonly topic: TopicName; readonly then: readonly LogRecord[] },
-): Pick<EventLog, 'read'> {
+): LogReader {
   let now = [...records];
   return {
     read: async function* (request, signal): AsyncGenerator<ReadEvent, void> {

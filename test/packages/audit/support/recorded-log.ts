@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 
 /** All records of a log, by topic, in the order of each partition. */
@@ -7,7 +7,7 @@ export type Recording = Readonly<Record<TopicId, readonly LogRecord[]>>;
 
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
-async function recordsOf(log: Pick<EventLog, 'read'>, topicId: TopicId): Promise<LogRecord[]> {
+async function recordsOf(log: LogReader, topicId: TopicId): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   for await (const event of log.read({ topic: TOPICS[topicId].name, from: 'earliest', to: 'end' }))
     if (event.kind === 'record') records.push(event.record);
@@ -37,7 +37,7 @@ const EMPTY: Recording = {
 };
 
 /** Copies a log; each moment at which it took records lies `stepMs` after the one before. */
-export async function recordingOf(log: Pick<EventLog, 'read'>, stepMs: number): Promise<Recording> {
+export async function recordingOf(log: LogReader, stepMs: number): Promise<Recording> {
   let copied = EMPTY;
   for (const id of TOPIC_IDS) copied = { ...copied, [id]: await recordsOf(log, id) };
   const moments = [...new Set(TOPIC_IDS.flatMap((id) => copied[id].map(({ timestampMs }) => timestampMs)))];
@@ -54,7 +54,7 @@ export function mapRecords(recording: Recording, change: (record: LogRecord) => 
 }
 
 /** A log that holds what was recorded. */
-export const replayed = (recording: Recording): Pick<EventLog, 'read'> => ({
+export const replayed = (recording: Recording): LogReader => ({
   read: (request) => readRecording(recording, request),
 });
 

@@ -4,7 +4,7 @@ import { simulate } from '../../../../packages/audit/simulate/simulate.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
-import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../../packages/log/port.ts';
 import type { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, InventoryImage } from '../../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../../schemas/events/result.ts';
@@ -83,7 +83,7 @@ const wentOutput = ([object, minute, before, after]: Went): Output => {
 };
 
 /** A log on which a node had this past. */
-export function recorded({ looks, went = [], stats = [], others = [] }: Past): Pick<EventLog, 'read'> {
+export function recorded({ looks, went = [], stats = [], others = [] }: Past): LogReader {
   const outputs = [
     ...looks.map((look) => ({ minute: look.minute, output: lookOutput(look) })),
     ...went.map((result) => ({ minute: result[1], output: wentOutput(result) })),
@@ -105,7 +105,7 @@ function recordAt(minute: number, output: Output, index: number): LogRecord {
 export type Given = Partial<Parameters<typeof simulate>[0]['comparison']> & { readonly policy: PolicySet };
 
 /** Runs policies over it, and compares them with what happened unless something else is given. */
-export async function simulated(log: Pick<EventLog, 'read'>, given: Given): Promise<AuditSimulation> {
+export async function simulated(log: LogReader, given: Given): Promise<AuditSimulation> {
   const comparison = { against: null, regretWindowMs: HOUR, deciders: await newestDeciders(), ...given };
   const needs = { log, comparison, range: { fromMs: null, toMs: null } };
   const simulation = await simulate(

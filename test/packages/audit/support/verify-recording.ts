@@ -5,7 +5,7 @@ import { openDecisionHeads } from '../../../../packages/audit/verify/decision-he
 import type { Found } from '../../../../packages/audit/verify/findings.ts';
 import { verifyLog } from '../../../../packages/audit/verify/log.ts';
 import { createVerifier } from '../../../../packages/audit/verify/partition.ts';
-import type { EventLog } from '../../../../packages/log/port.ts';
+import type { LogReader } from '../../../../packages/log/port.ts';
 import type { TimeRange } from '../../../../packages/records/read-log.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { HOUR } from '../../../fixtures/time.ts';
@@ -17,7 +17,7 @@ const SPREAD_MS = 3 * HOUR;
 
 /** Verifies a log in the thread of the test. */
 export async function verify(
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   range: TimeRange = EVERYTHING,
   signal: AbortSignal = new AbortController().signal,
   deletes = true,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { verifySignatures } from '../../../../packages/audit/verify/signatures.ts';
 import { clusterOutput, nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet, policySetRecord } from '../../../../packages/decision/policy-set.ts';
-import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../../packages/log/port.ts';
 import { keyOf } from '../../../../packages/records/parse/record-key.ts';
 import type { TimeRange } from '../../../../packages/records/read-log.ts';
 import type { FactsTrust } from '../../../../packages/records/trust/process-trust.ts';
@@ -56,7 +56,7 @@ async function verified(
   return await verifiedOn(logOf([...records]), range, facts);
 }
 
-async function verifiedOn(log: Pick<EventLog, 'read'>, range: TimeRange, facts: FactsTrust) {
+async function verifiedOn(log: LogReader, range: TimeRange, facts: FactsTrust) {
   const { found, signedBy, unprovedFacts } = await verifySignatures(
     log,
     { roots: rootsOf(root), range, facts },

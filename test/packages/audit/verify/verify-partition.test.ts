@@ -6,7 +6,7 @@ import {
 } from '../../../../packages/audit/verify/decision-heads.ts';
 import { createVerifier, type PartitionProgress } from '../../../../packages/audit/verify/partition.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 import { type TimeRange, TOPICS_OF_SUBJECTS } from '../../../../packages/records/read-log.ts';
 import type { InventoryImage } from '../../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
@@ -37,7 +37,7 @@ interface Asked {
 }
 
 const verified = (
-  log: Pick<EventLog, 'read'>,
+  log: LogReader,
   {
     range = { fromMs: null, toMs: null },
     nowMs = NOW,
@@ -266,7 +266,7 @@ test('a reading that went back for what was decided on ends', async () => {
 
 describe('an answer whose command is not there', () => {
   /** The oldest record that the log has of a topic, and an answer some time later. */
-  const answered = (oldest: LogRecord, afterMs: number): Pick<EventLog, 'read'> => {
+  const answered = (oldest: LogRecord, afterMs: number): LogReader => {
     const output = nodeOutput('results', objectResult({ commandId: 'gone' }));
     const place = { partition: 0, offset: 9n, timestampMs: NOW + afterMs };
     return logOf([oldest, recordOf(output, place)]);
@@ -274,7 +274,7 @@ describe('an answer whose command is not there', () => {
   const TOLD = { told: 1, unknown: 0, counted: 0 };
   const COUNTED = { told: 0, unknown: 0, counted: 1 };
   const UNKNOWN = { told: 0, unknown: 1, counted: 0 };
-  const found = async (log: Pick<EventLog, 'read'>, deletes: boolean) => {
+  const found = async (log: LogReader, deletes: boolean) => {
     const { deviations, unverified, counts } = await verified(log, { deletes, nowMs: NOW + 3 * DAY });
     const [told, unknown] = [deviations.byKind['not-commanded'], unverified.byKind['topic-recreated']];
     return { told: told ?? 0, unknown: unknown ?? 0, counted: counts.outOfRange };

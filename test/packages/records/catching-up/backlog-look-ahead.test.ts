@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
+import type { LogReader, LogRecord } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createBacklogLookAhead } from '../../../../packages/records/look-ahead.ts';
@@ -27,7 +27,7 @@ const KEY = BACKLOG[0]?.key ?? null;
 const still = new AbortController().signal;
 
 /** A far look at a partition with so many records from `offset` of the slice on. */
-function looking({ lag, log }: { readonly lag: () => number; readonly log?: Pick<EventLog, 'read'> }) {
+function looking({ lag, log }: { readonly lag: () => number; readonly log?: LogReader }) {
   const readable = readableLog(BACKLOG);
   const out = logLines();
   const look = createBacklogLookAhead({
@@ -116,7 +116,7 @@ test('partitions are read ahead one after another', async () => {
   let running = 0;
   let most = 0;
   const { log } = readableLog(BACKLOG);
-  const counted: Pick<EventLog, 'read'> = {
+  const counted: LogReader = {
     read: async function* (request, signal) {
       running += 1;
       most = Math.max(most, running);

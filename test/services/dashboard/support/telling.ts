@@ -1,5 +1,5 @@
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog } from '../../../../packages/log/port.ts';
+import type { LogPublisher } from '../../../../packages/log/port.ts';
 import { DashboardFreed, DashboardNodes } from '../../../../schemas/reports/dashboard.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
@@ -10,7 +10,7 @@ import { waitUntil } from '../../../support/wait-until.ts';
 import type { Dashboard } from './dashboard.ts';
 
 /** What a node tells in a minute, and one removal. */
-export async function tell(log: Pick<EventLog, 'publish'>, node: string): Promise<void> {
+export async function tell(log: LogPublisher, node: string): Promise<void> {
   const takenAt = instant({ wallTimeMs: Date.now() });
   await log.publish([
     outgoing(nodeOutput('diskStats', diskStats({}, { id: `stats-${node}`, node, takenAt }))),

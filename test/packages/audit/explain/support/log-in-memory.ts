@@ -1,7 +1,7 @@
-import type { EventLog, LogRecord, ReadEvent } from '../../../../../packages/log/port.ts';
+import type { LogReader, LogRecord, ReadEvent } from '../../../../../packages/log/port.ts';
 
 /** A log in memory that has these records. */
-export const logInMemory = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => ({
+export const logInMemory = (records: readonly LogRecord[]): LogReader => ({
   async *read({ topic, partition, from }): AsyncGenerator<ReadEvent, void> {
     const fromMs = typeof from === 'object' && 'timestampMs' in from ? from.timestampMs : 0;
     for (const record of records)

@@ -15,7 +15,7 @@ import { verifyHeads } from '../../../../../packages/audit/verify/heads.ts';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/log/partition.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../../../../../packages/log/port.ts';
+import type { LogPublisher, LogReader, LogRecord, OutgoingRecord } from '../../../../../packages/log/port.ts';
 import type { SigningKey } from '../../../../../packages/records/trust/key-pair.ts';
 import { inventory } from '../../../../fixtures/inventory.ts';
 import { certified, newKey, rootsOf, SIGNED_AT_MS } from '../../../../fixtures/trust.ts';
@@ -49,7 +49,7 @@ export const signerWith = (log: TestLog, key: SigningKey = ARCHIVER, nowMs = SIG
   now: () => nowMs,
 });
 
-export type TestLog = Pick<EventLog, 'read' | 'publish'>;
+export type TestLog = LogReader & LogPublisher;
 
 /** A log in memory, whose clock the test sets. */
 function memoryLog(records: LogRecord[] = []) {

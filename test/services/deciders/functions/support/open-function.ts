@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { EventLog, OutgoingRecord } from '../../../../../packages/log/port.ts';
+import type { LogPublisher, OutgoingRecord } from '../../../../../packages/log/port.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../../packages/process/metrics.ts';
 import { systemSources } from '../../../../../packages/process/system-sources.ts';
@@ -41,7 +41,7 @@ interface Opening {
   readonly trust?: TrustChoice;
   readonly maxAgeMs?: number;
   /** What is published lands here; to the caller when not given. */
-  readonly log?: Pick<EventLog, 'publish'> | null;
+  readonly log?: LogPublisher | null;
   readonly now?: () => number;
   readonly monotonicNow?: () => number;
 }
@@ -80,7 +80,7 @@ export async function openTestFunction(
 }
 
 /** Keeps what is published, in its order. */
-export class KeptLog implements Pick<EventLog, 'publish'> {
+export class KeptLog implements LogPublisher {
   readonly records: OutgoingRecord[] = [];
   failure: Error | null = null;
 
