@@ -22,7 +22,7 @@ import {
   pressureWarning,
   selectedFor,
   UNRELIEVED_FOR_MS,
-} from '../fleet-watch/node-pressure.ts';
+} from './node-pressure.ts';
 import {
   anomaliesOf,
   anomalyText,
@@ -33,7 +33,7 @@ import {
   strayClusters,
   strayText,
   track,
-} from '../fleet-watch/node-track.ts';
+} from './node-track.ts';
 import { type ReportingNodesNeeds, readReportingNodes, readUnrelieved } from './reporting-nodes.ts';
 
 /** What one node's newest statistics say under the policies, whoever else is there and whatever the time is. */

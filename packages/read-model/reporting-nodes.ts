@@ -4,13 +4,13 @@ import { nodeKey } from '../../schemas/events/identity.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import type { CommandResult } from '../../schemas/events/result.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { UNRELIEVED_FOR_MS } from '../fleet-watch/node-pressure.ts';
-import { type NodeTrack, track } from '../fleet-watch/node-track.ts';
 import type { LogReader, LogRecord } from '../log/port.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { deciderOf, mayBeTooCostly } from '../records/node-decisions.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
 import { firstRecord, type RecordedEvent, readPartition, type TimeRange } from '../records/read-log.ts';
+import { UNRELIEVED_FOR_MS } from './node-pressure.ts';
+import { type NodeTrack, track } from './node-track.ts';
 import { beside, partitionsOf, scan } from './scan.ts';
 
 /** A node as its newest disk statistics tell it. */

@@ -1,7 +1,7 @@
 import { DECIDERS, type SubjectOfDecider } from '../../packages/deciders/registry.ts';
-import { ClusterWatch, NodeWatch } from '../../packages/fleet-watch/fleet-watch.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { untilAborted } from '../../packages/process/loops.ts';
+import { ClusterWatch, NodeWatch } from '../../packages/read-model/fleet-watch.ts';
 import type { Consumer } from '../../packages/records/consume.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import { type DecisionServiceDeps, startDecisionService } from '../../packages/service/decision-service.ts';

@@ -1,10 +1,10 @@
-import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/fleet-watch.ts';
 import type { AccessRight } from '../../packages/kube-api/access-review.ts';
 import type { ServerVersion } from '../../packages/kube-api/discovery.ts';
 import type { LeaseTimes } from '../../packages/kube-api/lease.ts';
 import type { ServerTime } from '../../packages/kube-api/server-clock.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
+import { CLUSTER_SILENT_AFTER_MS } from '../../packages/read-model/fleet-watch.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { Census } from '../../schemas/events/census.ts';
 import type { Selection } from '../../schemas/policy/policy-selection.ts';

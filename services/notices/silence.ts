@@ -1,7 +1,7 @@
-import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/fleet-watch.ts';
-import { SILENT_AFTER_MS } from '../../packages/fleet-watch/node-track.ts';
 import type { LogRecord, SubscriptionState } from '../../packages/log/port.ts';
 import { DAY_MS, MINUTE_MS } from '../../packages/process/durations.ts';
+import { CLUSTER_SILENT_AFTER_MS } from '../../packages/read-model/fleet-watch.ts';
+import { SILENT_AFTER_MS } from '../../packages/read-model/node-track.ts';
 import { deciderOf } from '../../packages/records/node-decisions.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { DeciderName } from '../../schemas/events/object-kinds.ts';

@@ -6,7 +6,7 @@ import { imageGcHandler } from '../../../../packages/deciders/image-gc/decider.t
 import { podGcHandler } from '../../../../packages/deciders/pod-gc/decider.ts';
 import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/decider.ts';
 import { policySet as policySetFor, policySetRecord } from '../../../../packages/decision/policy-set.ts';
-import { NodeWatch } from '../../../../packages/fleet-watch/fleet-watch.ts';
+import { NodeWatch } from '../../../../packages/read-model/fleet-watch.ts';
 import type { OnEvent } from '../../../../packages/records/decide.ts';
 import { certificate, revocation } from '../../../../packages/records/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';

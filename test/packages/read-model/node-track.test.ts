@@ -5,7 +5,7 @@ import {
   type Sighting,
   strayClusters,
   track,
-} from '../../../packages/fleet-watch/node-track.ts';
+} from '../../../packages/read-model/node-track.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 
 /** Heard so long after `NOW` by the log's clock. */

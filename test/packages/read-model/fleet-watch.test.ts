@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import { ClusterWatch, NodeWatch } from '../../../packages/fleet-watch/fleet-watch.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { ClusterWatch, NodeWatch } from '../../../packages/read-model/fleet-watch.ts';
 import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import { isLasting, pressureOf, pressureWarning } from '../../../packages/fleet-watch/node-pressure.ts';
+import { isLasting, pressureOf, pressureWarning } from '../../../packages/read-model/node-pressure.ts';
 import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
