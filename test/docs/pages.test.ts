@@ -23,7 +23,9 @@ const fileOf = (page: string, { path }: LocalLink): string =>
 
 test('the page of where to change what names files that exist', () => {
   const page = textOf('docs/how-it-works/changing-the-code.md');
-  const named = [...page.matchAll(/`((?:services|packages|cli|schemas|lab|test|deploy|bin|docs)\/[^`<*]*)`/g)];
+  const named = [
+    ...page.matchAll(/`((?:services|packages|cli|schemas|lab|test|deploy|bin|docs)\/[^`<*]*)`/g),
+  ];
   expect(named.length).toBeGreaterThan(50);
   expect(named.map(([, path = '']) => path).filter((path) => !existsSync(join(REPOSITORY, path)))).toEqual(
     [],
