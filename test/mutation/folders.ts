@@ -7,8 +7,6 @@ export const CHECKOUT = join(import.meta.dirname, '..', '..');
 export interface Folder {
   readonly name: string;
   readonly sources: readonly string[];
-  /** A folder in it that is counted by itself. */
-  readonly except?: string;
   readonly tests: readonly string[];
 }
 
@@ -20,7 +18,6 @@ const DECIDERS = [
   'test/packages/deciders/image-gc',
   'test/packages/deciders/container-gc',
 ];
-const HEADS = 'packages/audit/verify/heads';
 const EXECUTOR = ['test/services/node/executor', 'test/packages/files'];
 
 export const FOLDERS: readonly Folder[] = [
@@ -66,11 +63,9 @@ export const FOLDERS: readonly Folder[] = [
   },
   {
     name: 'packages/audit/verify',
-    sources: ['packages/audit/verify/**/*.ts'],
-    except: HEADS,
+    sources: ['packages/audit/verify/*.ts'],
     tests: ['test/packages/audit'],
   },
-  { name: HEADS, sources: [`${HEADS}/**/*.ts`], tests: ['test/packages/audit'] },
   {
     name: 'packages/records/trust',
     sources: ['packages/records/trust/*.ts'],
@@ -88,12 +83,8 @@ const SLOWER_TIERS = ['waiting', 'container', 'e2e', 'world'];
 const inCheckout = (patterns: readonly string[]): readonly string[] =>
   globSync([...patterns], { cwd: CHECKOUT }).toSorted();
 
-export const sourcesOf = ({ sources, except }: Folder): readonly string[] =>
-  inCheckout(sources).filter(
-    (file) =>
-      !WIRING.some((name) => file.endsWith(`/${name}`)) &&
-      (except === undefined || !file.startsWith(`${except}/`)),
-  );
+export const sourcesOf = ({ sources }: Folder): readonly string[] =>
+  inCheckout(sources).filter((file) => !WIRING.some((name) => file.endsWith(`/${name}`)));
 
 /** Of the `unit` tests alone: what waits, or needs a container, would have to do so for each mutant. */
 export const testsOf = ({ tests }: Folder): readonly string[] =>

@@ -43,7 +43,7 @@ import { ensureHttpfs } from '../../support/toolchain/httpfs.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { type WatchedConnections, watchConnections } from '../../support/watched-connections.ts';
 import { archived, checked, logOf, NOTED_MS } from '../audit/support/archives.ts';
-import { headsOf, listed, signedArchive, signerWith } from '../audit/verify/heads/signed-archive.ts';
+import { headsOf, listed, signedArchive, signerWith } from '../audit/verify/signed-archive.ts';
 import { at, describePlace, offsetsOf } from './support/place-contract.ts';
 
 let storage: ObjectStorage;

@@ -9,7 +9,7 @@ import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { pressureUnrelieved } from '../../../fixtures/results.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
-import { decisionOn, look } from '../verify/decisions/support.ts';
+import { decisionOn, look } from '../verify/decision-support.ts';
 
 function reader(trust: Trust = TRUST_OFF) {
   const told: string[] = [];
