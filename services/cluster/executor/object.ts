@@ -138,7 +138,7 @@ export class ObjectWork {
 
     // 6. Save the manifest, permission once more, and write on the judged state alone.
     const saving = { order, policy: record.policy, kind, reads };
-    const end = await written({
+    const writing = written({
       order,
       connection,
       kind,
@@ -147,6 +147,11 @@ export class ObjectWork {
       rehearse,
       objectionToDeletion: async (state) =>
         objection() ?? (await saveManifest(saving, state, rehearse, this.#ports)) ?? objection(),
+    });
+    const end = await writing.catch((thrown: unknown) => {
+      // Without an answer it may have been removed (S10).
+      if (isCounted) this.#countUnsure(order, judged);
+      throw thrown;
     });
 
     // 7. Settle what it counts for. Where it is not certain what came of it, it stays counted.
@@ -221,13 +226,18 @@ export class ObjectWork {
   }
 
   /** Only where it is certain that nothing went it does not count any more. */
-  #settleCount({ uid }: Order, { countsFor, within }: Judgement, end: Stop | Conflict, atMs: number): void {
+  #settleCount(order: Order, judged: Judgement, end: Stop | Conflict, atMs: number): void {
+    const { uid } = order;
+    const { countsFor, within } = judged;
     const { removals } = this.#shared;
-    if (isUnsure(end)) {
-      if (within !== null) removals.mayHaveGone(within.key, uid, this.#ports.nowMs());
-    } else if (isDone(end))
-      removals.went(uid, atMs, [...countsFor, ...(within === null ? [] : [within.key])]);
+    if (isUnsure(end)) this.#countUnsure(order, judged);
+    else if (isDone(end)) removals.went(uid, atMs, [...countsFor, ...(within === null ? [] : [within.key])]);
     else removals.stays(uid);
+  }
+
+  /** What may have been removed by a rule counts among what the rule may remove in an hour. */
+  #countUnsure({ uid }: Order, { within }: Judgement): void {
+    if (within !== null) this.#shared.removals.mayHaveGone(within.key, uid, this.#ports.nowMs());
   }
 }
 

@@ -137,12 +137,16 @@ const MAX_TICKS = 10;
  * - In step 1, or in 2 before the journal has the command as begun: the command. The next process judges it as a whole again.
  * - In step 2 after that: the command, and what was free. The next process goes on with its objects, and judges each.
  * - In step 3, or in 4 before the disk or the log took it: the object as waiting. Nothing was removed, and it is judged again.
- * - In step 4 after that, or in 5: the object as in hand. The next process finds it, and judges it again.
+ * - In step 4 after that, or in 5: the object as in hand. The next process cannot tell whether the runtime was asked to remove it, so
+ *   it does what it does after step 6.
  * - In step 6: the object as in hand. The next process finds it gone and reports that it was removed, or finds it and judges it
- *   again; where it may not go, the report says that the runtime may remove it yet.
- * - In step 7: the object as removed. The next process reports that, and measures it no more.
- * - In step 8 or later: the object as done, and its result, which is published until the log has it.
- * - In step 9: the command with all objects done. The next process measures and reports; the ids of reports follow from the command.
+ *   again. If it may not be removed any more, the report says that the runtime may still remove it, and the object backs off.
+ * - In step 7 after a success: the object as removed. The next process reports that, and no longer measures it. After a failure:
+ *   as in step 6.
+ * - In step 8 before the journal has the result: as in step 7. A failure may then count twice for the back-off.
+ * - In step 8 after that: the object as done, and its result, which is published until the log has it.
+ * - In step 9: the command with all objects done. The next process measures and reports again, under the same ids. If the target is
+ *   reached by then, the new plan has none, and the report leaves open whether it was reached.
  * - After step 9: the id of the command, so that it is not carried out twice, and its reports, which are published.
  *
  * With the journal in memory alone the next process knows of none of it, and the announcement on the log is the trace

@@ -167,7 +167,7 @@ export const pushedOut = (
 const withNewest = (ids: readonly string[], id: string, most: number): string[] =>
   [...ids.filter((one) => one !== id), id].slice(-most);
 
-/** Those that may be pushed out, oldest first: never the first one, which the worker is at, begun in the journal or not yet. */
+/** Those that may be pushed out, oldest first: never the first one, which the executor is working on, begun in the journal or not yet. */
 export const waitingEntries = ({ entries }: JournalState): readonly JournalEntry[] =>
   entries.slice(1).filter(({ before }) => before === null);
 

@@ -10,7 +10,7 @@ import type { Measured } from '../../../schemas/events/result.ts';
 /** Space becomes free some time after a removal returned; so long is waited for it. */
 export const SETTLE_MS = 2_000;
 const POLL_MS = 50;
-/** Less bytes than this share of what an image is counted with are somebody else's doing, in percent. */
+/** If fewer bytes than this share of an image's counted size became free, something else wrote meanwhile, in percent. */
 const NOISE_PERCENT = 1n;
 
 /** What a filesystem had free at one moment; `null` when that cannot be had or cannot be true. */

@@ -38,13 +38,13 @@ interface HalfDone {
   readonly alreadyDone?: AlreadyDone[];
 }
 
-/** So often a failed removal is looked at, so long apart. */
+/** How often, and how far apart, an object is looked for after its removal failed. */
 const GONE_READINGS = 5;
 const GONE_PAUSE_MS = 200;
 /** A runtime may answer a moment before its list shows it. */
 const LISTED_AGAIN_AFTER_MS = 200;
 
-/** Removes what may go, each kind by the call of its kind. Nothing of it rejects. */
+/** Removes what may go, each kind by the call of its kind. No method rejects. */
 export class Remover {
   readonly #runtime: RuntimeReader & RuntimeRemover;
   readonly #podLogs: PodLogAccess;

@@ -97,7 +97,7 @@ function towards({
 }: Extract<Measured, { kind: 'target' }>): RemovingPass | KeepingPass {
   const { missing, availableNow, resource } = lack;
   const isBytes = resource === 'availableBytes';
-  // The kubelet, who takes one at least, knows no target in inodes (D13, M13).
+  // The kubelet, which takes one at least, knows no target in inodes (D13, M13).
   if (missing <= 0n && !(oneAtLeast && isBytes)) {
     const reached = isBytes ? `${availableNow} bytes are available` : `${availableNow} inodes are free`;
     return keepingPass('D12', `${because}the target is reached: ${reached}`);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { isTooMuch, type Share } from '../../../../packages/deciders/expiry-gc/rules/own-rules.ts';
+import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
 import type { Approved } from '../../../../schemas/policy/approval.ts';
 import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
@@ -360,6 +361,21 @@ describe('[cluster S10] no more go by a rule in an hour than it says', () => {
     await pass(61 * 60);
     const left = api.objects.filter(({ kind }) => kind === SECRET).map((each) => byRule(each));
     expect((await carryOut(left)).filter((each) => each === 'removed')).toHaveLength(2);
+  });
+
+  test('one whose removal was never answered counts, since it may have been removed', async () => {
+    const { api, carryOut } = expiring({ rules: [{ ...RULE, removalsPerHour: 1 }] });
+    const first = putSecret(api, 'a');
+    const second = putSecret(api, 'b');
+    api.fault = ({ method }) => {
+      if (method !== 'DELETE') return null;
+      api.fault = () => null;
+      api.remove(first);
+      return new FleetGcError('API_UNREACHABLE', 'the answer was lost');
+    };
+    expect(await carryOut([byRule(first)])).toEqual(['not-found']);
+    expect(await carryOut([byRule(second)])).toEqual(['refused rate-limited']);
+    expect(api.objects.map(({ name }) => name)).toContain('b');
   });
 
   test('and not after a restart either', async () => {
