@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { ListenAddress, withMeta } from '../../packages/process/options/options.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
-import type { Doing } from '../../packages/records/doing.ts';
 import type { Sampling, TracingChoice } from '../../packages/tracing/port.ts';
-import { WrittenText } from '../../schemas/policy/approval.ts';
 
 /** Every verb has these; `defineVerb` adds them. */
 export const loggingOptions = {
@@ -30,25 +28,6 @@ function probing(usual: string) {
     description: 'Where to serve /livez, /readyz and /metrics.',
   });
 }
-
-/** Who does it, and why, for whoever looks at it later. */
-export const doingOptions = {
-  reason: withMeta(WrittenText.prefault(''), {
-    commandLineOnly: true,
-    placeholder: 'TEXT',
-    description: 'Why, for whoever looks at it later.',
-  }),
-  by: withMeta(WrittenText.optional(), {
-    commandLineOnly: true,
-    placeholder: 'NAME',
-    description: 'Who does it; USER of the environment when not given. What proves it is the signature.',
-  }),
-};
-
-export const doing = (
-  { by, reason }: { readonly by: string | undefined; readonly reason: string },
-  { environment }: { readonly environment: Readonly<Record<string, string | undefined>> },
-): Doing => ({ by: by ?? environment.USER ?? '', reason });
 
 /** For verbs that handle messages. */
 export const tracingOptions = {

@@ -4,7 +4,6 @@ import { FilePath, Switch, withMeta } from '../../packages/process/options/optio
 import { configError } from '../../packages/process/options/read-options.ts';
 import type { WithoutTopics } from '../../services/deciders/functions/open-function.ts';
 import { fileSource, urlSource } from '../../services/deciders/functions/policies/document-source.ts';
-
 import { LongDuration } from './time-options.ts';
 
 /** Where policies come from. */

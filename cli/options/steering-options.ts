@@ -7,7 +7,7 @@ import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { selectorConditions } from '../../schemas/policy/policy-sections.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import type { HeldProof } from '../../schemas/reports/policy-list.ts';
-import { doingOptions } from './common-options.ts';
+import { doingOptions } from './doing-options.ts';
 import type { EventLogChoice } from './event-log-options.ts';
 
 const SHORTEST_MS = 60_000;

@@ -16,7 +16,6 @@ import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import { openUnsignedWriter } from '../framework/policy-writer.ts';
 import { clockText, follow, jsonPrinter, linePrinter } from './lines.ts';
-
 import { holdingChanges, holdingNow, type Settled, settlePolicies } from './policies.ts';
 
 interface Pipeline {

@@ -20,7 +20,7 @@ import { durationText } from '../../schemas/policy/value-text.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { doing } from '../options/common-options.ts';
+import { doing } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { approvalOptions, NOT_PROVED } from '../options/steering-options.ts';
 import { readOperatorTrust, writingOptions } from '../options/trust-options.ts';

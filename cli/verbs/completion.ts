@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { bashScript, fishScript, zshScript } from '../completion/shells.ts';
 import { type Completed, completedVerbs, kubectlAnswer } from '../completion/verbs.ts';
-
 import { defineVerb, type Verb } from '../framework/verb.ts';
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<

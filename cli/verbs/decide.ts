@@ -7,7 +7,6 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-
 import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
 
 interface DeciderProcess extends VerbTexts {

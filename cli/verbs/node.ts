@@ -6,7 +6,6 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-
 import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({

@@ -20,7 +20,6 @@ import { PolicyPaths } from '../options/policy-files.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { policiesOf } from '../run/policies.ts';
 import { answerLines, planTable } from '../views/plan.ts';
-
 import { warnOfUnreadable } from '../views/policies.ts';
 
 const commandLineOnly = true;

@@ -15,7 +15,6 @@ import { defineVerb } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
-
 import { readPolicyControllerTrust, signingOptions } from '../options/trust-options.ts';
 
 const SHORTEST_COUNT_MS = 10 * SECOND_MS;

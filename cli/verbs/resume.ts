@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type EndedPauses, endPauses, pauseText, type ResumeRequest } from '../../packages/policy/pauses.ts';
-
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
@@ -11,7 +10,7 @@ import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { doing, doingOptions } from '../options/common-options.ts';
+import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/steering-options.ts';
 import { readOperatorTrust, writingOptions } from '../options/trust-options.ts';

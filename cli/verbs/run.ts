@@ -5,12 +5,10 @@ import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-op
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
 import { openServiceOn, quieter, tracingOf } from '../framework/open-service.ts';
-
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
-
 import { runPipeline } from '../run/pipeline.ts';
 import { policiesOf } from '../run/policies.ts';
 

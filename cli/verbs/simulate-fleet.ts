@@ -19,7 +19,6 @@ import { defineVerb } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
-
 import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 /** A reclaim has five rounds. */

@@ -12,7 +12,6 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-
 import { readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 const START_PERCENT = 70;

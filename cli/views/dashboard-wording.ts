@@ -4,7 +4,6 @@ import type { ReportFileForm, ToldReport } from '../../schemas/reports/dashboard
 import { jsonText } from '../framework/output.ts';
 import { toldLife } from './explanation.ts';
 import { introduction, reportHtml, reportMarkdown, reportNdjson, reportParts } from './report.ts';
-
 import type { Cell } from './report-tables.ts';
 
 const toldCell = (cell: Cell): Cell =>

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { candidatesOf, decisionLines, type Judged, resultLines } from '../../cli/run/cluster.ts';
-
 import { eventsOf } from '../../cli/run/lines.ts';
 import { type Named, nameOf, objectsText } from '../../cli/views/cluster.ts';
 import { ruleWords } from '../../packages/deciders/rule-words.ts';

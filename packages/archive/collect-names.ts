@@ -3,7 +3,6 @@ import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { FleetEvent, TopicId, TopicName } from '../../schemas/events/topics.ts';
 import type { LogRecord } from '../log/port.ts';
 import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
-
 import type { RecordedEvent } from '../records/read-log.ts';
 import { objectsIn, podNamesIn } from './inventory-objects.ts';
 import {

@@ -3,7 +3,6 @@ import type { KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../log/port.ts';
 import { objectionToStating } from '../policy/may-state.ts';
 import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
-
 import { objectionToHead, trustThen } from '../records/read-heads.ts';
 import type { KeyRing } from '../records/trust/key-ring.ts';
 import { type Distrust, type DistrustReason, type Principal, RequiredTrust } from '../records/trust/trust.ts';

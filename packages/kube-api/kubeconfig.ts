@@ -14,9 +14,7 @@ import {
   type Surrounding,
   usable,
 } from './access.ts';
-
 import { ExecCredentials, ExecPlugin, type PluginCluster } from './exec-plugin.ts';
-
 import { proxyOfEnvironment, requireProxy } from './proxy.ts';
 
 /*

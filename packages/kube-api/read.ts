@@ -1,6 +1,5 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { METADATA_FORM, type ObjectForm, type ObjectMetadata } from './metadata.ts';
-
 import { type ApiKind, type ApiObjectName, objectPath } from './resources.ts';
 import { type ApiStatus, jsonOf, refusalText, statusOf } from './status.ts';
 

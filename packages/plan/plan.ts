@@ -8,11 +8,9 @@ import { freeing } from '../deciders/image-gc/rules/contents.ts';
 import type { Note } from '../decision/conclusion.ts';
 import { gateFor } from '../decision/gate.ts';
 import { importsLikePulls, statusDoubts } from '../decision/inventory-checks.ts';
-
 import { OWN_RULES } from '../decision/own-rules.ts';
 import { withinSteps } from '../decision/step-budget.ts';
 import { allKept, type Passed, passThrough, plannedObjects } from './pass.ts';
-
 import { type Ordered, ordered, type SingleTrigger, triggersFor } from './trigger.ts';
 
 /** Everything a plan follows from. */

@@ -5,7 +5,6 @@ import type { Policy } from '../../schemas/policy/policy.ts';
 import type { PlanTrigger } from '../../schemas/reports/plan.ts';
 import type { ImageGcMode } from '../deciders/image-gc/plan-images.ts';
 import { assumedMet, FORCED_GC_OFF } from '../deciders/pressure/rules/eviction.ts';
-
 import type { Doubt } from '../decision/conclusion.ts';
 import type { KeptRule } from '../decision/rule-text.ts';
 import { thresholdsInForce } from '../decision/thresholds/eviction-signals.ts';

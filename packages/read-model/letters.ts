@@ -18,7 +18,6 @@ import { TOPIC_NAMES, topicSpec } from '../log/partition.ts';
 import type { LogReader, LogRecord, OutgoingRecord, ReadFrom } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { parseRecord, topicIdOf } from '../records/parse/parse-record.ts';
-
 import { firstRecord } from '../records/read-log.ts';
 import { printable, printableLine } from '../text/printable.ts';
 import type { Before } from './history.ts';

@@ -20,7 +20,6 @@ import {
   usagePercent,
   usedInodesPercent,
 } from '../decision/thresholds/filesystem-usage.ts';
-
 import { HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { counted } from '../text/counted.ts';
 

@@ -20,7 +20,6 @@ import { countedAs } from '../decision/rule-text.ts';
 import type { LogReader } from '../log/port.ts';
 import { planFor } from '../plan/plan.ts';
 import { effectivePolicy, type Origin } from '../policy/effective.ts';
-
 import { parseRecord } from '../records/parse/parse-record.ts';
 import { firstRecord } from '../records/read-log.ts';
 import { diskRows, disksOf, readingRows } from './project.ts';

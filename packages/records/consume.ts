@@ -13,7 +13,6 @@ import type {
 import { createPeriodicYield } from '../process/event-loop.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { act } from './act.ts';
-
 import { type ConsumerMetrics, consumerMetrics } from './consumer-metrics.ts';
 import { type CrashMarks, giveUp, isDeadly, whileMarked } from './dead-letters/crash-marks.ts';
 import type { DeadLetters, FailedMessage } from './dead-letters/dead-letters.ts';

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { IN_CLUSTER } from '../../packages/kube-api/open-connection.ts';
 import { lockState, openStateFiles, type StateFiles } from '../../packages/machine/state-directory.ts';
-
 import { FilePath, Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 

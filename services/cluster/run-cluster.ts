@@ -7,7 +7,6 @@ import { createDeadLetters } from '../../packages/records/dead-letters/dead-lett
 import { clusterSource, createPublisher, type Publisher } from '../../packages/records/publisher.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { type ClusterAgent, createClusterAgent } from './agent/agent.ts';
-
 import type { RemovingOptions } from './cluster-options.ts';
 import { executorGroup, type RunClusterExecutor, runClusterExecutor } from './executor/run.ts';
 import type { OpenCluster } from './open-cluster.ts';

@@ -17,7 +17,6 @@ import { byTheClock, NodeAgent, type NodeAgentDeps, runNodeAgent } from './agent
 import { loggedContentReading } from './agent/contents.ts';
 import { executorOnlyFacts } from './agent/for-executor.ts';
 import { podLogReader } from './agent/pod-logs.ts';
-
 import { policyInForce } from './executor/checks.ts';
 import {
   createNodeExecutor,
@@ -29,7 +28,6 @@ import {
 } from './executor/executor.ts';
 import { watchStops } from './executor/metrics.ts';
 import type { OwnFacts } from './executor/own-plan.ts';
-
 import type { ManagedNode } from './managed-node.ts';
 
 interface NodeRun {

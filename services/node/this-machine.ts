@@ -11,7 +11,6 @@ import {
   type StateFile,
   type StateRole,
 } from '../../packages/machine/state-directory.ts';
-
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { configError } from '../../packages/process/options/read-options.ts';

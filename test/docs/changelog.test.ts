@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { ALL_VERBS, VERB_FAMILIES } from '../../cli/verbs.ts';
-
 import packageJson from '../../package.json' with { type: 'json' };
 import { textOf } from '../deploy/files.ts';
 

@@ -7,7 +7,6 @@ import { createPublisher } from '../../packages/records/publisher.ts';
 import { publishingReadable } from '../../packages/records/readable-facts.ts';
 import { UNSIGNED } from '../../packages/records/trust/signer.ts';
 import { DISTRUST_CAUSES, SIGNED_TOPICS } from '../../packages/records/trust/trust.ts';
-
 import { decisionMetrics } from '../../packages/service/decision-writing.ts';
 import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterFailure, ClusterObjectRefusal } from '../../schemas/events/cluster-result.ts';

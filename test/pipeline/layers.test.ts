@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { boundlessRegistry, type Registry, type RegistryImage } from '../../lab/sim/runtime/objects.ts';
-
 import { digestOf, runtimeImage } from '../fixtures/listing.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { commandResults, imageCommands } from './support/events.ts';

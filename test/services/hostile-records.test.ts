@@ -8,7 +8,6 @@ import { TRUST_OFF } from '../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { startDecider } from '../../services/deciders/run.ts';
 import { noticesHandler, ToldOnce } from '../../services/notices/listen.ts';
-
 import type { Notice } from '../../services/notices/notices.ts';
 import { Watches } from '../../services/notices/silence.ts';
 import { SILENT } from '../exhaustive/silent.ts';

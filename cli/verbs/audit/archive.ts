@@ -8,10 +8,9 @@ import { type Address, Switch, Text, withMeta } from '../../../packages/process/
 import { randomTraceIds } from '../../../packages/process/system-sources.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
-import { loadArchiveCode } from '../../framework/audit-log.ts';
+import { loadArchiveCode } from '../../framework/archive-code.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
 import { formatResult, jsonLine, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
-
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import {
@@ -22,7 +21,6 @@ import {
   type S3Options,
   s3WritingOptions,
 } from '../../options/archive-options.ts';
-
 import { httpOptions } from '../../options/common-options.ts';
 import {
   type EventLogChoice,
@@ -31,7 +29,6 @@ import {
   readEventLogSettings,
 } from '../../options/event-log-options.ts';
 import { followArchive, runLines, runValue } from '../../views/archive.ts';
-
 import { readingProgress } from '../../views/audit-text.ts';
 
 const LEAST_EVERY_MS = 10_000;

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { explainCluster, meansClusterObject } from '../../../packages/audit/explain/cluster.ts';
-
 import { explain } from '../../../packages/audit/explain/explain.ts';
 import type { ExplainRequest } from '../../../packages/audit/explain/question.ts';
 import { ruleWords } from '../../../packages/deciders/rule-words.ts';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { linesText } from '../../../packages/text/lines-text.ts';
-import { loadArchiveCode } from '../../framework/audit-log.ts';
+import { loadArchiveCode } from '../../framework/archive-code.ts';
 import { formatOption, jsonLine, tableLines } from '../../framework/output.ts';
-
 import { defineVerb } from '../../framework/verb.ts';
 import { archivePlace, s3Options } from '../../options/archive-options.ts';
 import { checkingProgress } from '../../views/audit-text.ts';

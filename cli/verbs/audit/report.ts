@@ -7,7 +7,6 @@ import type { TimeRange } from '../../../packages/records/read-log.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { openAuditLog } from '../../framework/audit-log.ts';
 import { formatOption, jsonText, yamlText } from '../../framework/output.ts';
-
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/archive-options.ts';
 import {
@@ -18,7 +17,6 @@ import {
   timeRange,
 } from '../../options/time-options.ts';
 import { keptText, readingProgress } from '../../views/audit-text.ts';
-
 import { reportHtml, reportMarkdown, reportNdjson, type WhichParts } from '../../views/report.ts';
 
 const WEEK_MS = 7 * DAY_MS;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { simulateClusters } from '../../../packages/audit/simulate/clusters.ts';
 import { newestClusterDeciders, newestDeciders } from '../../../packages/audit/simulate/compare.ts';
 import { simulate, simulatedPolicies } from '../../../packages/audit/simulate/simulate.ts';
-
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.ts';

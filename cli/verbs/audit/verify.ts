@@ -11,12 +11,10 @@ import {
   openDecisionHeads,
 } from '../../../packages/audit/verify/decision-heads.ts';
 import { type Found, mergeFound } from '../../../packages/audit/verify/findings.ts';
-
 import { verifyHeads } from '../../../packages/audit/verify/heads.ts';
 import { startVerifyThreads, verifyLog } from '../../../packages/audit/verify/log.ts';
 import { createVerifier } from '../../../packages/audit/verify/partition.ts';
 import { verifySignatures } from '../../../packages/audit/verify/signatures.ts';
-
 import type { EventLog, LogReader } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { FilePath, Switch, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
@@ -33,7 +31,6 @@ import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { type AuditLogOptions, auditLogOptions, threadSource } from '../../options/archive-options.ts';
 import { rangeOptions, timeRange } from '../../options/time-options.ts';
 import { keptText, readingProgress } from '../../views/audit-text.ts';
-
 import {
   uncheckedText,
   unverifiedText,

@@ -7,7 +7,6 @@ import {
   removingOptions,
   turnOptions,
 } from '../../../services/cluster/cluster-options.ts';
-
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { runExecutorOnly } from '../../../services/cluster/run-cluster.ts';
 import { openTurns } from '../../../services/cluster/turns.ts';
@@ -15,7 +14,6 @@ import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-
 import { clusterTrustOptions, keptGenerations, readClusterTrust } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({

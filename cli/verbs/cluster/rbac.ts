@@ -8,7 +8,6 @@ import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { accessManifests } from '../../../services/cluster/access/manifests.ts';
 import { discoveredKinds, type KnownKinds, PARTS } from '../../../services/cluster/access/rights.ts';
-
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { manifestOptions } from '../../framework/output.ts';

@@ -7,15 +7,12 @@ import {
   removingOptions,
   STATE_DIRECTORY,
 } from '../../../services/cluster/cluster-options.ts';
-
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { openServiceOn, quieter, tracingOf } from '../../framework/open-service.ts';
-
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions, tracingOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadClusterPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
-
 import { runClusterPipeline } from '../../run/cluster.ts';
 
 const { logMaxSize } = eventLogOptions('embedded');

@@ -11,8 +11,8 @@ import {
 import { type ComparedRedrive, compareChosen, redrive } from '../../../packages/read-model/redrive.ts';
 import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { doing, doingOptions } from '../../options/common-options.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
+import { doing, doingOptions } from '../../options/doing-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({

@@ -10,7 +10,6 @@ import { readKeys } from '../../../packages/records/trust/key-source.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { openAuditLog } from '../../framework/audit-log.ts';
 import { formatOption, jsonLine } from '../../framework/output.ts';
-
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/archive-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';

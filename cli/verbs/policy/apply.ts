@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { policyChanges, toAnyPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { unsignedStates, writePolicies } from '../../../packages/policy/write-policies.ts';
-
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { warnOfDoubts } from '../../../packages/read-model/policy-doubts.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';

@@ -7,7 +7,6 @@ import {
   reportOf,
   unknownFields,
 } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
-
 import { withMeta } from '../../../packages/process/options/options.ts';
 import { printable } from '../../../packages/text/printable.ts';
 import { PolicyName } from '../../../schemas/policy/policy-file.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { writtenClusterYaml, writtenYaml } from '../../../packages/policy/file/written-form.ts';
-
 import {
   readPoliciesBy,
   requireStored,

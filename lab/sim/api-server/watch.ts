@@ -1,7 +1,6 @@
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import { type ObjectForm, statusBody, told, typeOf } from './answers.ts';
-
 import { apiVersionOf, type Change, isIn, type ObjectStore } from './objects.ts';
 
 export interface WatchRequest {

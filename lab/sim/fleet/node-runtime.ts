@@ -15,7 +15,6 @@ import {
   type FleetPod,
   logDirectoryName,
 } from './node.ts';
-
 import { forgetIfGone, POD_LOGS_DIR } from './node-kubelet.ts';
 
 export type RemovedKind = 'image' | 'container' | 'sandbox' | 'pod-log-directory';

@@ -1,7 +1,6 @@
 import { keepMatcher, type NamedImage, unpullableBecause } from '../../../schemas/policy/image-pattern.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type FleetNode, type FleetPod, logDirectoryName } from './node.ts';
-
 import { containersOf, type Removal } from './node-runtime.ts';
 
 /** Why a removal was wrong, by what was so on the node at that moment. */

@@ -10,7 +10,6 @@ import {
   type Rejection,
   topicIdOf,
 } from '../../records/parse/parse-record.ts';
-
 import { TRUST_OFF, type Trust } from '../../records/trust/trust.ts';
 import { type Place, placeOf } from './log-position.ts';
 import { ReadSpan } from './reading.ts';

@@ -14,7 +14,6 @@ import {
 import type { LogReader, LogRecord } from '../../log/port.ts';
 import { addUnder, leastOf } from '../../process/collections.ts';
 import { MINUTE_MS } from '../../process/durations.ts';
-
 import { parseRecord } from '../../records/parse/parse-record.ts';
 import type { TimeRange } from '../../records/read-log.ts';
 import { readWholeTopic } from '../events/reading.ts';

@@ -2,7 +2,6 @@ import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import { type ErrorCode, FleetGcError, toFleetGcError } from '../../process/errors.ts';
-
 import type { RecordedLog, TimeRange } from '../../records/read-log.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { placeOf } from '../events/log-position.ts';

@@ -8,7 +8,6 @@ import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { PressureUnrelieved, ReclaimContinues } from '../../../schemas/events/result.ts';
 import { canonicalJson } from '../../canonical/ids.ts';
 import { continuesId, nextReclaim, reclaimContinues, unrelievedId } from '../../decision/result-ids.ts';
-
 import type { LogRecord } from '../../log/port.ts';
 import { type Place, placeOf } from '../events/log-position.ts';
 import { type Coverages, type Judging, LATE_RESULT_MS, tellMissing } from './coverage.ts';

@@ -10,7 +10,6 @@ import { readKeys, type StoredKeys } from '../../records/trust/key-source.ts';
 import type { FactsTrust } from '../../records/trust/process-trust.ts';
 import { claimedSignature } from '../../records/trust/signature.ts';
 import { type Distrust, isFact, type Principal, type Trust } from '../../records/trust/trust.ts';
-
 import { placeOf } from '../events/log-position.ts';
 import { objectionToRecord } from '../signed-events.ts';
 import { createCollector, type Found, MOST_TOLD } from './findings.ts';

@@ -10,7 +10,6 @@ import {
   type CommandingConclusion,
   clusterAnswer,
 } from '../../decision/cluster-handler.ts';
-
 import { conclude, type ExpiryOutcome } from './rules/conclude.ts';
 import { EXPIRING, isCollected } from './rules/due.ts';
 

@@ -9,7 +9,6 @@ import {
   type CommandingConclusion,
   clusterAnswer,
 } from '../../decision/cluster-handler.ts';
-
 import { conclude } from './rules/conclude.ts';
 import type { Confirmation, Outcome } from './rules/outcome.ts';
 import { settingsOf } from './rules/settings.ts';

@@ -5,7 +5,6 @@ import type { PodCandidate, Pods } from '../../../schemas/events/pods.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
 import { type CommandingConclusion, clusterAnswer } from '../../decision/cluster-handler.ts';
-
 import { conclude, excessOf, type PodOutcome, podSettingsOf } from './rules/conclude.ts';
 
 export const DECIDER = { name: 'pod-gc', version: '1' } as const;

@@ -12,7 +12,6 @@ import {
   usagePercent,
   usedInodesPercent,
 } from './filesystem-usage.ts';
-
 import { wantedNow } from './wanted-reclaim.ts';
 
 /** What a node has read of its own disks, now and before. */

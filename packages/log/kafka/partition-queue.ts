@@ -9,7 +9,6 @@ import {
   type SliceSource,
   serveSlices,
 } from '../subscription.ts';
-
 import type { Consumer, FormerMember } from './client/consumer.ts';
 import { undecodable } from './client/errors.ts';
 import type { KafkaConnection } from './client/kafka-connection.ts';

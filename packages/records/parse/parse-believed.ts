@@ -1,7 +1,6 @@
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { LogRecord } from '../../log/port.ts';
 import type { Distrust, Principal, Trust } from '../trust/trust.ts';
-
 import { type ParsedRecord, parseRecord } from './parse-record.ts';
 
 /** How records become events for whoever acts on them. */

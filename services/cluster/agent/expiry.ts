@@ -9,7 +9,6 @@ import {
   rulesOn,
   type Share,
 } from '../../../packages/deciders/expiry-gc/rules/own-rules.ts';
-
 import type { Expiring, LabelsAsked } from '../../../packages/kube-api/expiring.ts';
 import { controllerOf, mayBeJob } from '../../../packages/kube-api/metadata.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';

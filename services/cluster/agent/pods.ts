@@ -7,7 +7,6 @@ import {
   type PodSettings,
   podSettingsOf,
 } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
-
 import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { NodeFacts, PodFacts } from '../../../packages/kube-api/pods.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';

@@ -1,6 +1,5 @@
 import { backoffMs, type RetryBackoff } from '../../../packages/process/backoff.ts';
 import { type ErrorCode, toFleetGcError } from '../../../packages/process/errors.ts';
-
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import { approvalsInForce } from '../../../schemas/policy/approval.ts';
 import type { PolicySetOf } from '../../../schemas/policy/policy.ts';

@@ -6,7 +6,6 @@ import {
 } from '../../../packages/deciders/expiry-gc/rules/due.ts';
 import { decide as decidePods } from '../../../packages/deciders/pod-gc/decide.ts';
 import { podSettingsOf, QUARANTINE_MS } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
-
 import { ruleWords } from '../../../packages/deciders/rule-words.ts';
 import { clusterAnswer } from '../../../packages/decision/cluster-handler.ts';
 import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
@@ -30,7 +29,6 @@ import type {
 } from '../../../schemas/reports/cluster-plan.ts';
 import { type ExpiryBatch, ExpiryWatch } from '../agent/expiry.ts';
 import type { ClusterGraph } from '../agent/graph.ts';
-
 import { PodWatch } from '../agent/pods.ts';
 import { type ClusterLook, graphOf, type ListedKind } from './look.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';

@@ -8,11 +8,9 @@ import {
   podSettingsOf,
   QUARANTINE_MS,
 } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
-
 import { type ObjectMetadata, readMetadata, wholeForm } from '../../../packages/kube-api/metadata.ts';
 import { type PodFacts, readPod } from '../../../packages/kube-api/pods.ts';
 import type { PodRemovalCause, RemovePodAction } from '../../../schemas/events/cluster-command.ts';
-
 import type { PodCandidate, PodNode } from '../../../schemas/events/pods.ts';
 import { type Asked, clockUnbelieved, type Judgement, liveObject, type PodMark } from './judge.ts';
 import { isStop, later, refused, type Stop } from './order.ts';

@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { LogPublisher, LogReader, OutgoingRecord } from '../../../packages/log/port.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { endPauses, pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
-
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { readPoliciesBy, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
@@ -14,7 +13,6 @@ import { selectsNobodyText } from '../../../packages/read-model/policy-doubts.ts
 import { compareChosen, redrive } from '../../../packages/read-model/redrive.ts';
 import type { Doing } from '../../../packages/records/doing.ts';
 import { parseRecord, topicIdOf } from '../../../packages/records/parse/parse-record.ts';
-
 import type { Principal } from '../../../packages/records/trust/trust.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';

@@ -31,12 +31,16 @@ const MOST_NODES = 50;
 type Listed = DashboardPolicies['policies'][number];
 
 /** Every policy in force, and for how many nodes it holds. */
-const readPolicies = (projection: Projection): DashboardPolicies => ({
-  policies: [
-    ...projection.policies.policies.map((record) => nodePolicy(record, projection.nodes().nodes)),
-    ...projection.standing.clusterPolicies.map(clusterPolicy),
-  ].toSorted((a, b) => compareText(a.subject, b.subject) * -1 || compareText(a.name, b.name)),
-});
+function readPolicies(projection: Projection): DashboardPolicies {
+  // Once for all policies: the list of nodes is made anew each second.
+  const { nodes } = projection.nodes();
+  return {
+    policies: [
+      ...projection.policies.policies.map((record) => nodePolicy(record, nodes)),
+      ...projection.standing.clusterPolicies.map(clusterPolicy),
+    ].toSorted((a, b) => compareText(a.subject, b.subject) * -1 || compareText(a.name, b.name)),
+  };
+}
 
 /** One of them with its text; `null` where there is none of this name. */
 function readPolicy(

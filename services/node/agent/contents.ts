@@ -6,7 +6,6 @@ import {
   type SnapshotSizes,
 } from '../../../packages/cri/containerd/image-layers.ts';
 import { type ListedNames, readImageContent } from '../../../packages/cri/containerd/layer-store.ts';
-
 import type { ContainerdReader } from '../../../packages/cri/containerd/reader.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';

@@ -22,7 +22,6 @@ import {
   type Unpublished,
   waitingEntries,
 } from './journal.ts';
-
 import type { ExecutorMetrics } from './metrics.ts';
 import {
   afterRefusal,

@@ -12,7 +12,6 @@ import {
   removalIntentId,
   unrelievedId,
 } from '../../../packages/decision/result-ids.ts';
-
 import type { Command, Holder, ImageRemoval } from '../../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import { isForced, type Reclaim } from '../../../schemas/events/reclaim.ts';

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pLimit from 'p-limit';
-
 import { collectedHeap } from '../../soak/process-sample.ts';
 import { knownBy } from '../../support/nodes/api-access.ts';
 import { startScript } from '../child.ts';

@@ -4,7 +4,6 @@ import {
   type Propagation,
   type SimulatedCluster,
 } from '../../../lab/sim/api-server/cluster.ts';
-
 import {
   apiTime,
   CONFIG_MAP,
@@ -16,7 +15,6 @@ import {
   SECRET,
   SERVED,
 } from '../../../lab/sim/api-server/objects.ts';
-
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 import { apiVersionOf } from '../../../packages/owner-graph/kinds.ts';
 import type { ClusterTruth } from './truth.ts';

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { Deeds, type Owner, SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-
 import { apiTime, CONFIG_MAP, JOB, POD, SECRET } from '../../../lab/sim/api-server/objects.ts';
-
 import { KEPT_PODS, ROLLING_KINDS, RollingCluster } from './rolling.ts';
 import { ClusterTruth } from './truth.ts';
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
 import { type ApiObject, type Change, JOB, POD } from '../../../lab/sim/api-server/objects.ts';
-
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 
 const FOREGROUND = 'foregroundDeletion';

@@ -10,7 +10,6 @@ import {
   objectResult,
   resultOutput,
 } from '../../../services/node/executor/reports.ts';
-
 import { logDirectoryName } from './facts.ts';
 import { usedImages } from './life.ts';
 import { availableBytes, instantOf, type NodePod, type World } from './world.ts';

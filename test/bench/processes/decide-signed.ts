@@ -15,7 +15,6 @@ import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
 import { claimedSignature, isSignedBy } from '../../../packages/records/trust/signature.ts';
 import { distrustOf, type Trust } from '../../../packages/records/trust/trust.ts';
-
 import { logContext } from '../context.ts';
 import type { ScriptArguments } from './arguments.ts';
 

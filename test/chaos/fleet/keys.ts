@@ -9,7 +9,6 @@ import { writeKeyFile } from '../../../packages/records/trust/private-key.ts';
 import { trustRootsText } from '../../../packages/records/trust/roots-file.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
 import { certificate, revocation, signedRecordText } from '../../../packages/records/trust/statement.ts';
-
 import type { KeyStatement } from '../../../schemas/keys/key-statement.ts';
 import type { UntilDone } from './until-done.ts';
 import type { KeyPaths } from './verb.ts';

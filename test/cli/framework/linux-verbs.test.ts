@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { LINUX_VERB_NAMES } from '../../../cli/framework/run-verb.ts';
 import { ALL_VERBS, loadAllVerbs } from '../../../cli/verbs.ts';
-
 import { textOf } from '../../deploy/files.ts';
 import { tableRows } from '../../docs/markdown.ts';
 import { type Ended, inProcess } from '../fleetgc.ts';

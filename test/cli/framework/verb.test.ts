@@ -2,7 +2,6 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineVerb, NO_PROGRESS } from '../../../cli/framework/verb.ts';
-
 import { WrittenRecords } from '../../../cli/framework/written-records.ts';
 import { httpOptions } from '../../../cli/options/common-options.ts';
 import { eventLogOptions } from '../../../cli/options/event-log-options.ts';

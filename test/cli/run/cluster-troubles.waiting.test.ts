@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { startApiServer } from '../../../lab/sim/api-server/api-server.ts';
 import { Deeds, type Owner, SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-
 import { CONFIG_MAP } from '../../../lab/sim/api-server/objects.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { listening, passOn } from '../../support/http-proxies.ts';

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lockState, openStateDirectory } from '../../../packages/machine/state-directory.ts';
-
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { smallDisk } from '../../support/small-disk.ts';
 import { waitUntil } from '../../support/wait-until.ts';

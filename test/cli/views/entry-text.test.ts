@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { entryText, factsText, reasonText } from '../../../cli/views/explanation.ts';
-
 import type { ExplainedObject, TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { verificationLines } from '../../../cli/views/verification.ts';
 import { type Counts, createCollector, type Unanswered } from '../../../packages/audit/verify/findings.ts';
-
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 
 const range = { fromMs: null, toMs: null };

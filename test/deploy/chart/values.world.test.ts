@@ -601,7 +601,7 @@ describe('the number of replicas', () => {
     const { kafka } = EVERYTHING;
     const made = await withValues({ kafka, deciders: { keda: { enabled: true } } });
     for (const name of SERVICES) {
-      expect(textOf(`packages/deciders/${name}/main.ts`)).toContain(`group: 'fleetgc-${name}'`);
+      expect(textOf(`packages/deciders/${name}/decider.ts`)).toContain(`group: 'fleetgc-${name}'`);
       expect(spec(made, 'Deployment', `fleetgc-${name}`).replicas).toBeUndefined();
       expect(spec(made, 'ScaledObject', `fleetgc-${name}`)).toMatchObject({
         scaleTargetRef: { name: `fleetgc-${name}` },

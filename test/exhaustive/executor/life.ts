@@ -15,7 +15,6 @@ import {
   type NodeFiles,
 } from '../../../services/node/executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
-
 import type { OpenDirectory } from '../../../services/node/executor/pod-logs.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { input } from '../../fixtures/input.ts';

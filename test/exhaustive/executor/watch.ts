@@ -5,7 +5,6 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { JOURNAL_FILE, JournalState } from '../../../services/node/executor/journal.ts';
-
 import { memoizedParse } from '../memoized-parse.ts';
 import type { ListedKind, Watcher } from './life.ts';
 import type { Node } from './node.ts';

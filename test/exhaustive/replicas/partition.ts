@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import { parseValue, topicIdOf } from '../../../packages/records/parse/parse-record.ts';
-
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { memoizedParse } from '../memoized-parse.ts';
 

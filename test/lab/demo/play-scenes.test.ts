@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ClusterNews, playScenes, type Scene, Settled } from '../../../lab/demo/cluster.ts';
-
 import { Deeds, SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-
 import { nextLook } from '../../support/next-look.ts';
 
 const news = (...ends: readonly string[]): ClusterNews => ({

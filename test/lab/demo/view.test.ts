@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Activity } from '../../../cli/views/activity.ts';
 import { createTally, nodesSummary, questionLines, summaryJson } from '../../../lab/demo/tally.ts';
-
 import { frame, jsonView, liveView, plainView } from '../../../lab/demo/view.ts';
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';

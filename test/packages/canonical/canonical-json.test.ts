@@ -2,7 +2,6 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalJson, inKeyOrder } from '../../../packages/canonical/ids.ts';
-
 import { runs } from '../../support/property-runs.ts';
 
 /** As `unit: 'binary'` gives it, without the table of a million characters that is made for it. */

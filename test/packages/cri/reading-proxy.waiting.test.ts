@@ -15,7 +15,6 @@ import {
   type ReadingProxySettings,
   serveReadingProxy,
 } from '../../../packages/cri/proxy/reading-proxy.ts';
-
 import { rawGrpcServer, silentServer } from '../../support/runtime/unix-socket-server.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -22,7 +22,6 @@ import {
   roomIn,
   slotBytesFor,
 } from '../../../packages/files/fixed-file.ts';
-
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const newPath = (): string => join(temporaryDirectory(), 'state');

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type Credentials, inClusterAccess } from '../../../packages/kube-api/access.ts';
-
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { OTHER_PAIR, PAIR } from '../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

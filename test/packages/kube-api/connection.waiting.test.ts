@@ -4,7 +4,6 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ApiAccess, CredentialSource, Credentials } from '../../../packages/kube-api/access.ts';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
-
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { OTHER_PAIR, PAIR, type Pair } from '../../fixtures/certificate.ts';
 import { httpProxy, listening } from '../../support/http-proxies.ts';

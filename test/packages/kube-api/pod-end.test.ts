@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readPodEnd, wantedLabels } from '../../../packages/kube-api/expiring.ts';
 import { controllerOf, readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
-
 import { MAX_LABELS } from '../../../schemas/events/label.ts';
 
 const at = (minute: number): string => `2026-11-25T10:${String(minute).padStart(2, '0')}:00Z`;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { WorkQueue, workOff } from '../../../packages/kube-api/work-queue.ts';
-
 import { manualTime } from '../../support/manual-time.ts';
 
 const turns = async (): Promise<void> => {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Ownership, startPositions, writtenPositions } from '../../../packages/log/embedded/group-member.ts';
 import { openLogFile } from '../../../packages/log/embedded/opened-log.ts';
-
 import { trackProblems } from '../../../packages/log/problems.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { leftAt } from '../../support/left-at-signal.ts';

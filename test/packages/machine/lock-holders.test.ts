@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { lockHolders, pidsOf } from '../../../packages/machine/lock-holders.ts';
 import { lockState } from '../../../packages/machine/state-directory.ts';
-
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 test('who holds a lock of a state directory is told, and the lock is left as it is', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { Listing, type OwnerIndex } from '../../../packages/owner-graph/owner-index.ts';
-
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import {
   CONFIG_MAP,

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { effectivePolicy, settingOrigins } from '../../../packages/policy/effective.ts';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
-
 import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import { EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';

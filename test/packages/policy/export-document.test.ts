@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LogRecord } from '../../../packages/log/port.ts';
 import { exportDocument, readPolicyDocument } from '../../../packages/policy/policy-document.ts';
-
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicyTopicRecord } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

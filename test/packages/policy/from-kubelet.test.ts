@@ -8,7 +8,6 @@ import {
   readKubeletFile,
   reportOf,
 } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
-
 import type { Policy } from '../../../schemas/policy/policy.ts';
 
 const CHOICES: PolicyChoices = { name: 'kubelet', mode: 'dry-run', profile: 'kubelet' };

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { runVerb } from '../../../cli/framework/run-verb.ts';
 import { defineVerb, ProgressLine } from '../../../cli/framework/verb.ts';
-
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { WholeNumber } from '../../../packages/process/options/options.ts';

@@ -15,7 +15,6 @@ import {
   MOST_REMOTE_PER_SECOND,
 } from '../../../packages/tracing/otlp-tracer.ts';
 import type { Sampling } from '../../../packages/tracing/port.ts';
-
 import { waitUntil } from '../../support/wait-until.ts';
 
 const EXPORTED_MS = 20_000;

@@ -14,7 +14,6 @@ import { consumeUntil } from '../../../packages/service/consume-until.ts';
 import { byTheClock, NodeAgent } from '../../../services/node/agent/agent.ts';
 import { loggedContentReading } from '../../../services/node/agent/contents.ts';
 import { podLogReader } from '../../../services/node/agent/pod-logs.ts';
-
 import { policyInForce } from '../../../services/node/executor/checks.ts';
 import {
   createNodeExecutor,
@@ -22,7 +21,6 @@ import {
   nodeSubscription,
 } from '../../../services/node/executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node/executor/journal.ts';
-
 import { cachePods } from '../../../services/node/managed-node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node/executor/support/memory-state.ts';

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Owner, Propagation } from '../../../lab/sim/api-server/cluster.ts';
-
 import { type ApiObject, type Change, CONFIG_MAP, SECRET } from '../../../lab/sim/api-server/objects.ts';
-
 import { runs } from '../../support/property-runs.ts';
 import { ClusterWorld } from './support/cluster-world.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Owner } from '../../../lab/sim/api-server/cluster.ts';
 import { type ApiObject, CONFIG_MAP, LEASE } from '../../../lab/sim/api-server/objects.ts';
-
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { ClusterWorld } from './support/cluster-world.ts';

@@ -17,7 +17,6 @@ import {
   serverVersionFinding,
 } from '../../../services/doctor/cluster-findings.ts';
 import type { lookAtLog } from '../../../services/doctor/log.ts';
-
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 

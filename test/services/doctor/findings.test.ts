@@ -4,7 +4,6 @@ import type { TopicRights } from '../../../packages/log/access/own-rights.ts';
 import type { TopicDifference } from '../../../packages/log/port.ts';
 import { readKubeletFile } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
 import { type ErrorCode, FleetGcError } from '../../../packages/process/errors.ts';
-
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Selection } from '../../../schemas/policy/policy-selection.ts';
 import type { Finding, Looked } from '../../../services/doctor/checks.ts';
@@ -31,7 +30,6 @@ import {
   stateLockFinding,
   userFinding,
 } from '../../../services/doctor/node-findings.ts';
-
 import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
 import { EVERY_NODE, pauseRecord, policy, policyRecord } from '../../fixtures/policy.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';

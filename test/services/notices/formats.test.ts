@@ -8,7 +8,6 @@ import {
   signatureOf,
   slackBody,
 } from '../../../services/notices/webhook.ts';
-
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
 
 const many = (count: number) =>

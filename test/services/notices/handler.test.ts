@@ -12,9 +12,7 @@ import { signRecord } from '../../../packages/records/trust/signature.ts';
 import { RequiredTrust, TRUST_OFF, type Trust } from '../../../packages/records/trust/trust.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { noticesHandler, Replays, ToldOnce } from '../../../services/notices/listen.ts';
-
 import type { Notice } from '../../../services/notices/notices.ts';
-
 import { Watches } from '../../../services/notices/silence.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';

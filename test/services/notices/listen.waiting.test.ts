@@ -14,7 +14,6 @@ import type { Notice } from '../../../services/notices/notices.ts';
 import { rulesTo } from '../../../services/notices/notices.ts';
 import { rulesIn } from '../../../services/notices/rules-file.ts';
 import { webhookReceiver } from '../../../services/notices/webhook.ts';
-
 import { SILENT } from '../../exhaustive/silent.ts';
 import { census as censusOf } from '../../fixtures/census.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';

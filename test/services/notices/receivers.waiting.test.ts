@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { NoticeReceiver } from '../../../schemas/notices/notice-rules.ts';
 import { post, readTarget } from '../../../services/notices/http.ts';
-
 import { slackReceiver, webhookReceiver } from '../../../services/notices/webhook.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { PAIR } from '../../fixtures/certificate.ts';

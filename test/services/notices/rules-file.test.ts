@@ -3,7 +3,6 @@ import { MAX_WEIGHT_OF_NODE_GLOBS } from '../../../schemas/policy/glob.ts';
 import { MAX_SELECTION_STEPS, Steps } from '../../../schemas/policy/steps.ts';
 import { ruleFor, rulesTo } from '../../../services/notices/notices.ts';
 import { requireRules, rulesIn } from '../../../services/notices/rules-file.ts';
-
 import { noticeOf } from './support/notice-of.ts';
 
 const WHOLE = `

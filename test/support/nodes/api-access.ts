@@ -1,5 +1,4 @@
 import type { ApiAccess, Credentials } from '../../../packages/kube-api/access.ts';
-
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 

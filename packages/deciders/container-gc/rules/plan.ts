@@ -19,7 +19,6 @@ import {
   selectBeyondLimits,
   untrustedLogPath,
 } from './dead-containers.ts';
-
 import { type PodLogPlan, planPodLogs } from './pod-logs.ts';
 import { gonePods, removablePods, removablePodsUngated } from './pods.ts';
 import { type PodSandbox, selectSandboxes } from './sandboxes.ts';

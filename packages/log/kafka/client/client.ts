@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import type { EventLogContext } from '../../port.ts';
 import { repairKafkajs } from './kafkajs-repairs.ts';
 import { type KafkaOptions, saslOf, tlsOf, whileRunning } from './options.ts';
-
 import { timeLimits } from './time-limits.ts';
 
 const KEEP_ALIVE_MS = 60_000;

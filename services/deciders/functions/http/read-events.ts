@@ -15,7 +15,6 @@ import {
   type RecordReading,
   recordOf,
 } from './event-record.ts';
-
 import { Refused, refused } from './problem.ts';
 
 /** How events stand in a request. */

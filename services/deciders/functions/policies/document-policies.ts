@@ -3,7 +3,6 @@ import {
   type PolicyDocument,
   readPolicyDocument,
 } from '../../../../packages/policy/policy-document.ts';
-
 import { createPolicyKnowledge } from '../../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading } from '../../../../packages/policy/policy-reading.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';

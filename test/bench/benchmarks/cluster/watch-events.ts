@@ -6,7 +6,6 @@ import { ExpiryWatch } from '../../../../services/cluster/agent/expiry.ts';
 import { ClusterGraph } from '../../../../services/cluster/agent/graph.ts';
 import { PodWatch } from '../../../../services/cluster/agent/pods.ts';
 import { everySink, type ReflectorSink, reflect } from '../../../../services/cluster/agent/reflector.ts';
-
 import { say } from '../../context.ts';
 import type { Figure } from '../../figure.ts';
 import { spreadOf } from '../../statistics.ts';

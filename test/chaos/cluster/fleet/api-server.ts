@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { type SimulatedApiServer, startApiServer } from '../../../../lab/sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
 import { type Change, LEASE, type Saved } from '../../../../lab/sim/api-server/objects.ts';
-
 import { systemSources } from '../../../../packages/process/system-sources.ts';
 import { type FaultProxy, startFaultProxy } from '../../../support/nodes/fault-proxy.ts';
 import type { TruthLine } from '../truth.ts';

@@ -13,7 +13,6 @@ import {
   SECRET,
   VOLUME,
 } from '../../../../lab/sim/api-server/objects.ts';
-
 import { between, evenChoice, type Random, seededRandom } from '../../../../lab/sim/random.ts';
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import { type Weighted, weighted } from '../../../compare/history/draw-graph.ts';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type CallFault, createFaults, type Faults } from '../../../../lab/sim/runtime/faults.ts';
 import { connectReader, connectRemover, runtimeImage } from '../../../../packages/cri/client.ts';
-
 import { METHODS as CRI } from '../../../../packages/cri/methods.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { connectWorkload } from '../../../support/nodes/cri-workload.ts';

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 import { createKubelet } from '../../../../lab/sim/kubelet.ts';
 import { SANDBOX_IMAGE } from '../../../../lab/sim/node.ts';
 import { containerdHandlers, criHandlers } from '../../../../lab/sim/runtime/cri.ts';
-
 import { createDisk } from '../../../../lab/sim/runtime/disk.ts';
 import { createFaults } from '../../../../lab/sim/runtime/faults.ts';
 import type { Registry, SimulatedImage } from '../../../../lab/sim/runtime/objects.ts';
-
 import { createRuntime, type SimulatedRuntime } from '../../../../lab/sim/runtime/runtime.ts';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { serveCri } from '../../../../packages/cri/server.ts';

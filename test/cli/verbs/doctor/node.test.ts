@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockState, openStateDirectory } from '../../../../packages/machine/state-directory.ts';
-
 import { DoctorReport } from '../../../../schemas/reports/doctor.ts';
 import { NODE_CHECKS } from '../../../../services/doctor/node.ts';
 import { simulatedNode } from '../../../support/simulated-node.ts';

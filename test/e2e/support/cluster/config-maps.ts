@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text as allOf } from 'node:stream/consumers';
 import { knownBy } from '../../../support/nodes/api-access.ts';
-
 import { patiently } from '../../../support/patience.ts';
 
 const REQUEST_MS = 10_000;

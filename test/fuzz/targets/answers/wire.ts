@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { type Connection, unreadable } from '../../../../packages/cri/connection.ts';
-
 import type { RpcMethod } from '../../../../packages/cri/rpc.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { isArray, isObject, type Json, toJson } from '../../mutate/json.ts';

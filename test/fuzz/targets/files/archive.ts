@@ -2,7 +2,6 @@ import { zstdCompressSync } from 'node:zlib';
 import { z } from 'zod';
 import { fileName } from '../../../../packages/archive/file-names.ts';
 import { ARCHIVE_VERSION, readManifest } from '../../../../packages/archive/manifest.ts';
-
 import { searchNames } from '../../../../packages/archive/names.ts';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Verb } from '../../../../cli/framework/verb.ts';
 import { readVerbArguments } from '../../../../cli/framework/verb-arguments.ts';
 import { findVerb, loadAllVerbs } from '../../../../cli/verbs.ts';
-
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import type { Json } from '../../mutate/json.ts';

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
 import { encodeCopy, openReadOnlyFile, slotBytesFor } from '../../../../packages/files/fixed-file.ts';
-
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { SeenFile } from '../../../../packages/records/trust/seen-generations.ts';
 import { ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
@@ -13,7 +12,6 @@ import {
   JournalState,
   openJournal,
 } from '../../../../services/node/executor/journal.ts';
-
 import { SILENT } from '../../../exhaustive/silent.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { instant } from '../../../fixtures/time.ts';

@@ -1,6 +1,5 @@
 import { collectNames } from '../../../../packages/archive/collect-names.ts';
 import { doubledMember, EventReader, RecordReader } from '../../../../packages/audit/events/record-reader.ts';
-
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { parseHead } from '../../../../packages/records/parse/parse-head.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';

@@ -2,7 +2,6 @@ import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts
 import { decide, type Handling } from '../../../../packages/records/decide.ts';
 import { type ParseRecord, parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
 import { parseRecord, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
-
 import { createPublisher, type Publisher } from '../../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';

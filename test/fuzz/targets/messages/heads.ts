@@ -7,7 +7,6 @@ import { decisionRanges } from '../../../../packages/audit/verify/decision-heads
 import { createCollector } from '../../../../packages/audit/verify/findings.ts';
 import { HeadedDecisions } from '../../../../packages/audit/verify/headed-decisions.ts';
 import { ArchiveHeadsCheck, SaidStatements } from '../../../../packages/audit/verify/heads.ts';
-
 import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { type BelievedHead, BelievedHeads, trustThen } from '../../../../packages/records/read-heads.ts';

@@ -6,7 +6,6 @@ import { createPolicyReading } from '../../../../packages/policy/policy-reading.
 import { believedGenerations, highestGenerations } from '../../../../packages/policy/seen-versions.ts';
 import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
 import { unsignedStates } from '../../../../packages/policy/write-policies.ts';
-
 import { filterLetters, readStoredLetters } from '../../../../packages/read-model/letters.ts';
 import { planRedrive } from '../../../../packages/read-model/redrive.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { drop, type FleetNode, readingsAt } from '../../../../lab/sim/fleet/node.ts';
 import { beginWorkload, rollOut, type WorkloadEvent } from '../../../../lab/sim/fleet/workload.ts';
-
 import { fleetInNoTime, nodesOf } from './support.ts';
 
 const HOUR_MS = 60 * 60 * 1000;

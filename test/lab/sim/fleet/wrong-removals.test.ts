@@ -6,7 +6,6 @@ import {
   type FleetPod,
   logDirectoryName,
 } from '../../../../lab/sim/fleet/node.ts';
-
 import type { RemovedKind } from '../../../../lab/sim/fleet/node-runtime.ts';
 import { wrongsOf } from '../../../../lab/sim/fleet/wrong-removals.ts';
 import { policy } from '../../../fixtures/policy.ts';

@@ -4,7 +4,6 @@ import { EventReader, RecordReader } from '../../../../packages/audit/events/rec
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { distrustOf, TRUST_OFF, type Trust } from '../../../../packages/records/trust/trust.ts';
-
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { pressureUnrelieved } from '../../../fixtures/results.ts';

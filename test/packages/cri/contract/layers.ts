@@ -6,7 +6,6 @@ import {
 } from '../../../../packages/cri/containerd/image-layers.ts';
 import { readImageContent } from '../../../../packages/cri/containerd/layer-store.ts';
 import { withOtherUses } from '../../../../packages/cri/containerd/other-uses.ts';
-
 import { connectContainerd } from '../../../../packages/cri/containerd/reader.ts';
 import type { InventoryLayer } from '../../../../schemas/events/inventory.ts';
 import { compareText } from '../../../../schemas/events/text-order.ts';

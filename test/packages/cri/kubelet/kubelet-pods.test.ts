@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type KubeletOptions, kubeletPodSource } from '../../../../packages/cri/kubelet/kubelet-pods.ts';
-
 import type { PodSource } from '../../../../packages/cri/kubelet/pod-source.ts';
 import { createTlsFiles } from '../../../support/kafka/tls-files.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

@@ -3,7 +3,6 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { FetchAnswer } from '../../../../packages/log/kafka/client/cluster.ts';
 import { type Cursor, type FetchConnections, Fetcher } from '../../../../packages/log/kafka/fetcher.ts';
 import type { FetchedMessage } from '../../../../packages/log/kafka/protocol/record-batches.ts';
-
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { silentContext, until } from '../probe.ts';
 

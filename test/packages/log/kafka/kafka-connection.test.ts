@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { createConnection, followerName } from '../../../../packages/log/kafka/client/kafka-connection.ts';
-
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';

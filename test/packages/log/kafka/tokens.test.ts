@@ -8,7 +8,6 @@ import {
   secretsOf,
   tokenProvider,
 } from '../../../../packages/log/kafka/client/options.ts';
-
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const CREDENTIALS = {

@@ -10,7 +10,6 @@ import { Store } from '../../../../packages/read-model/store.ts';
 import { openTables } from '../../../../packages/read-model/tables.ts';
 import { FactTrust } from '../../../../packages/read-model/trust.ts';
 import { parseRecord, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
-
 import { DAY } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { logOf } from '../../audit/support/archives.ts';

@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { EVENT_SCHEMAS, parseRecord, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
-
 import { DeadLetterCause } from '../../../../schemas/events/dead-letter.ts';
 import type { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';

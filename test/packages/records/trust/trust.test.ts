@@ -10,7 +10,6 @@ import {
   signsFactsAlone,
   TRUST_OFF,
 } from '../../../../packages/records/trust/trust.ts';
-
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';

@@ -10,7 +10,6 @@ import {
   rulesFor,
   type WantedRights,
 } from '../../../../services/cluster/access/rights.ts';
-
 import { clusterPolicy } from '../../../fixtures/cluster.ts';
 
 const ALL = ['delete', 'get', 'list', 'patch', 'watch'];

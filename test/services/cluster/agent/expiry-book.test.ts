@@ -10,7 +10,6 @@ import {
   ExpiryWatch,
   RulesInForce,
 } from '../../../../services/cluster/agent/expiry.ts';
-
 import type { ObservedObject } from '../../../../services/cluster/agent/observed-object.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { jobFacts, MINUTE_MS, NOW_MS, podEnd } from '../../../fixtures/expiry.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ClusterCommandItem, PodRemovalCause } from '../../../../schemas/events/cluster-command.ts';
-
 import type { Approved } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import type { ClusterIndex, PodIndex } from '../../../../services/cluster/executor/ports.ts';

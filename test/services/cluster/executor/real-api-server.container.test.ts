@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
 import { readClusterInstance } from '../../../../packages/kube-api/list.ts';
 import { METADATA_FORM, type ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
-
 import { readObject } from '../../../../packages/kube-api/read.ts';
 import { pause } from '../../../../packages/process/backoff.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';

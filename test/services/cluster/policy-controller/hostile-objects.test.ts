@@ -7,14 +7,12 @@ import type { PolicyRecord } from '../../../../schemas/policy/policy.ts';
 import { PolicyObjectStatus } from '../../../../schemas/policy/policy-object.ts';
 import { PolicyReconciler, writeChanges } from '../../../../services/cluster/policy-controller/handler.ts';
 import { reachesOf, statusOf } from '../../../../services/cluster/policy-controller/object-status.ts';
-
 import { planWrites } from '../../../../services/cluster/policy-controller/plan-writes.ts';
 import {
   POLICY_FORM,
   type PolicyObject,
   writtenPolicy,
 } from '../../../../services/cluster/policy-controller/written-policy.ts';
-
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../../fixtures/policy.ts';
 import { runs } from '../../../support/property-runs.ts';

@@ -11,7 +11,6 @@ import { PolicyObjectStatus } from '../../../../schemas/policy/policy-object.ts'
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { PolicyController } from '../../../../services/cluster/policy-controller/main.ts';
 import { POLICY_FORM, writtenPolicy } from '../../../../services/cluster/policy-controller/written-policy.ts';
-
 import { logLines } from '../../../support/log-lines.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { Deeds, SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-
 import { NAMESPACE, SERVED } from '../../../../lab/sim/api-server/objects.ts';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { decide } from '../../../../packages/deciders/graph-gc/decide.ts';

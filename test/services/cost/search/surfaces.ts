@@ -23,7 +23,6 @@ import { MAX_DECISION_STEPS, MAX_SELECTION_STEPS, Steps } from '../../../../sche
 import { parseLocalRules } from '../../../../services/node/executor/local-rules.ts';
 import { ruleFor, rulesTo } from '../../../../services/notices/notices.ts';
 import { rulesIn } from '../../../../services/notices/rules-file.ts';
-
 import { approval, approvedOwners } from '../../../fixtures/approval.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { expiry, expiryCandidate } from '../../../fixtures/expiry.ts';

@@ -9,7 +9,6 @@ import { MAX_POLICY_DOCUMENT_BYTES } from '../../../../packages/policy/policy-do
 import { HOUR_MS } from '../../../../packages/process/durations.ts';
 import { loadFunction } from '../../../../services/deciders/functions/decision-function.ts';
 import { fileSource, urlSource } from '../../../../services/deciders/functions/policies/document-source.ts';
-
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { PAIR } from '../../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

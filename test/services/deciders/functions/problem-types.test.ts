@@ -5,7 +5,6 @@ import {
   PROBLEM_TYPES,
   STATUSES,
 } from '../../../../services/deciders/functions/http/problem.ts';
-
 import { textOf } from '../../../deploy/files.ts';
 import { tableRows } from '../../../docs/markdown.ts';
 

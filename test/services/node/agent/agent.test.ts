@@ -14,7 +14,6 @@ import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../../schemas/state/
 import { byTheClock, NodeAgent, type NodeAgentDeps } from '../../../../services/node/agent/agent.ts';
 import { loggedContentReading, NO_CONTENTS } from '../../../../services/node/agent/contents.ts';
 import { podLogReader } from '../../../../services/node/agent/pod-logs.ts';
-
 import { input } from '../../../fixtures/input.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';

@@ -3,7 +3,6 @@ import { openStateDirectory } from '../../../../packages/machine/state-directory
 import { createLogger } from '../../../../packages/process/logger.ts';
 import type { FilesystemReadings } from '../../../../schemas/events/filesystem.ts';
 import { DISK_HISTORY_FILE, DiskHistoryFile, watchDisks } from '../../../../services/node/agent/disks.ts';
-
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { SECOND } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';

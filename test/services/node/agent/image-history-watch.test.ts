@@ -8,7 +8,6 @@ import {
   type Watch,
   watchedUntil,
 } from '../../../../services/node/agent/history.ts';
-
 import { HOUR, instant, MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../../../support/manual-clock.ts';

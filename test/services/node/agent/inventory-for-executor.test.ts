@@ -8,7 +8,6 @@ import {
   contentsOfScans,
   type NodeScan,
 } from '../../../../services/node/agent/inventory.ts';
-
 import { NODE } from '../../../fixtures/inventory.ts';
 import { completeScan } from '../../../fixtures/node-scan.ts';
 import { instant, SECOND } from '../../../fixtures/time.ts';

@@ -16,7 +16,6 @@ import {
   type InventoryParts,
   inventoryOf,
 } from '../../../../services/node/agent/inventory.ts';
-
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import {
   completeListing,

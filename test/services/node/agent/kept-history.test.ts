@@ -11,7 +11,6 @@ import {
   type RemovedImage,
   readHistory,
 } from '../../../../services/node/agent/history.ts';
-
 import { HOUR, MINUTE, SECOND } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { BOOT_A, BOOT_B, type ManualClock, manualClock } from '../../../support/manual-clock.ts';

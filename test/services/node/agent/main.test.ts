@@ -21,7 +21,6 @@ import { type EventOf, TOPICS, type TopicId } from '../../../../schemas/events/t
 import { byTheClock, runNodeAgent } from '../../../../services/node/agent/agent.ts';
 import { NO_CONTENTS } from '../../../../services/node/agent/contents.ts';
 import { podLogReader } from '../../../../services/node/agent/pod-logs.ts';
-
 import { observe } from '../../../fixtures/observe.ts';
 import { policySet } from '../../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../../fixtures/reclaim.ts';

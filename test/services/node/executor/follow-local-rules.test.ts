@@ -12,7 +12,6 @@ import {
   NO_LOCAL_RULES,
   STABLE_MS,
 } from '../../../../services/node/executor/local-rules.ts';
-
 import { logLines } from '../../../support/log-lines.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';

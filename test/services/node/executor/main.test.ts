@@ -26,7 +26,6 @@ import {
   nodeSubscription,
   runNodeExecutor,
 } from '../../../../services/node/executor/executor.ts';
-
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { runtimeImage } from '../../../fixtures/listing.ts';
 import { instant } from '../../../fixtures/time.ts';

@@ -11,7 +11,6 @@ import type { ObjectOutcome } from '../../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../../schemas/events/topics.ts';
 import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks.ts';
 import { createNodeExecutor, filesOnDisk } from '../../../../services/node/executor/executor.ts';
-
 import { containerRemoval, imageRemoval } from '../../../fixtures/command.ts';
 import { input } from '../../../fixtures/input.ts';
 import { NODE } from '../../../fixtures/inventory.ts';

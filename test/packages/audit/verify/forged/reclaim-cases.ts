@@ -1,6 +1,5 @@
 import type { DeviationKind } from '../../../../../packages/audit/verify/findings.ts';
 import { reclaimContinues, unrelievedId } from '../../../../../packages/decision/result-ids.ts';
-
 import type { Command } from '../../../../../schemas/events/command.ts';
 import type { Reclaim } from '../../../../../schemas/events/reclaim.ts';
 import type { PressureUnrelieved, ReclaimContinues } from '../../../../../schemas/events/result.ts';

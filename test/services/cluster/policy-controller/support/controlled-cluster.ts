@@ -12,7 +12,6 @@ import {
   type PassDone,
   PolicyReconciler,
 } from '../../../../../services/cluster/policy-controller/handler.ts';
-
 import { logLines } from '../../../../support/log-lines.ts';
 import type { FollowedLog, GuardedLog } from './guarded-log.ts';
 

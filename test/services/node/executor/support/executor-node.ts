@@ -12,7 +12,6 @@ import type { OutgoingRecord } from '../../../../../packages/log/port.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { createMetrics, type Metrics } from '../../../../../packages/process/metrics.ts';
 import { parseRecord, topicIdOf } from '../../../../../packages/records/parse/parse-record.ts';
-
 import { createPublisher } from '../../../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../../../packages/records/trust/signer.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
@@ -27,10 +26,8 @@ import {
   filesOnDisk,
   type NodeExecutor,
 } from '../../../../../services/node/executor/executor.ts';
-
 import type { WantedPod } from '../../../../../services/node/executor/facts.ts';
 import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
-
 import { input } from '../../../../fixtures/input.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../../../fixtures/listing.ts';
