@@ -14,7 +14,7 @@ const PURE = [
   'packages/deciders/*/rules/**/*.ts',
   'packages/owner-graph/*.ts',
   'packages/decision/**/*.ts',
-  'packages/plan/{plan,pass,trigger,objects}.ts',
+  'packages/plan/{plan,pass,trigger}.ts',
 ];
 /** A program, which writes the JSON Schemas into the repository. */
 const PROGRAMS = ['schemas/generate.ts'];
