@@ -14,23 +14,16 @@ import { nodeKey } from '../../../schemas/events/identity.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../../schemas/events/observe.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { type DiskWatch, watchDisks } from './disks.ts';
+import { type AgentEvents, agentEvents } from './event.ts';
+import { backoffReader, removedImagesReader } from './executor-files.ts';
 import { ownInventory, type TakeInventory } from './for-executor.ts';
 import { type History, openHistory } from './history.ts';
-import {
-  type AgentEvents,
-  agentEvents,
-  backoffReader,
-  contentsOfScans,
-  createNodeScanner,
-  Inventories,
-  type NodeScan,
-  type NodeSources,
-  removedImagesReader,
-} from './inventory.ts';
+import { Inventories } from './inventory.ts';
 import { type AgentMetrics, addFilesystemGauges, agentMetrics, type Fact } from './metrics.ts';
 import { type Justification, observeHandler, whyUnjustified } from './orders.ts';
 import { watchPods } from './pods.ts';
 import { createPublishQueue, FactSpans, type PublishQueue } from './publish.ts';
+import { contentsOfScans, createNodeScanner, type NodeScan, type NodeSources } from './scan.ts';
 
 /** Everything from outside that an agent needs. */
 export interface NodeAgentDeps extends NodeSources {

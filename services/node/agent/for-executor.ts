@@ -13,20 +13,17 @@ import {
   NO_DISK_HISTORY,
   reloadDiskHistory,
 } from './disks.ts';
+import { type AgentEvents, agentEvents, type BackoffEntries } from './event.ts';
+import { backoffReader, removedImagesReader } from './executor-files.ts';
 import { readHistory } from './history.ts';
+import { watchPods } from './pods.ts';
 import {
-  type AgentEvents,
-  agentEvents,
-  type BackoffEntries,
-  backoffReader,
   type ContentsOfScan,
   contentsOfScans,
   createNodeScanner,
   type NodeScan,
   type NodeSources,
-  removedImagesReader,
-} from './inventory.ts';
-import { watchPods } from './pods.ts';
+} from './scan.ts';
 
 /**
  * An inventory that nobody publishes, as if this reclaim had asked for it: of a scan begun at most a second before, and

@@ -6,16 +6,11 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { contentReading, type MissingContents, NO_CONTENTS } from '../agent/contents.ts';
+import { agentEvents } from '../agent/event.ts';
+import { backoffReader, removedImagesReader } from '../agent/executor-files.ts';
 import { openHistory } from '../agent/history.ts';
-import {
-  agentEvents,
-  backoffReader,
-  createNodeScanner,
-  detectedImages,
-  type NodeSources,
-  removedImagesReader,
-} from '../agent/inventory.ts';
 import { watchPods } from '../agent/pods.ts';
+import { createNodeScanner, detectedImages, type NodeSources } from '../agent/scan.ts';
 
 /** What a single scan of a node needs. */
 interface ScannedNode extends Omit<NodeSources, 'contents'> {

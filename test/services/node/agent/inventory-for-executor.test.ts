@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Instant } from '../../../../schemas/events/time.ts';
 import { NO_CONTENTS } from '../../../../services/node/agent/contents.ts';
+import { agentEvents } from '../../../../services/node/agent/event.ts';
 import { ownInventory } from '../../../../services/node/agent/for-executor.ts';
-import {
-  agentEvents,
-  type ContentsOfScan,
-  contentsOfScans,
-  type NodeScan,
-} from '../../../../services/node/agent/inventory.ts';
+import { type ContentsOfScan, contentsOfScans, type NodeScan } from '../../../../services/node/agent/scan.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { completeScan } from '../../../fixtures/node-scan.ts';
 import { instant, SECOND } from '../../../fixtures/time.ts';

@@ -9,13 +9,8 @@ import {
   MAX_INVENTORY_COMPRESSED_BYTES,
 } from '../../../../schemas/events/inventory.ts';
 import type { ImageOrigin } from '../../../../services/node/agent/contents.ts';
-import {
-  agentEvents,
-  type CompleteScan,
-  type IncompleteScan,
-  type InventoryParts,
-  inventoryOf,
-} from '../../../../services/node/agent/inventory.ts';
+import { agentEvents, type InventoryParts, inventoryOf } from '../../../../services/node/agent/event.ts';
+import type { CompleteScan, IncompleteScan } from '../../../../services/node/agent/scan.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import {
   completeListing,

@@ -8,7 +8,7 @@ import {
   fingerprintOf,
   type NodeScan,
   podsOfRuntime,
-} from '../../../../services/node/agent/inventory.ts';
+} from '../../../../services/node/agent/scan.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { completeListing, listedContainer, listedSandbox, runtimeImage } from '../../../fixtures/listing.ts';
 import { completeScan } from '../../../fixtures/node-scan.ts';

@@ -3,7 +3,7 @@ import { openStateDirectory } from '../../../../packages/machine/state-directory
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { BACKOFF_BYTES, BACKOFF_FILE, BackoffFile } from '../../../../schemas/state/removal-backoff.ts';
-import { backoffReader } from '../../../../services/node/agent/inventory.ts';
+import { backoffReader } from '../../../../services/node/agent/executor-files.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

@@ -9,7 +9,7 @@ import {
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import type { Inventory, InventoryPod } from '../../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { type InventoryParts, inventoryOf } from '../../../../services/node/agent/inventory.ts';
+import { type InventoryParts, inventoryOf } from '../../../../services/node/agent/event.ts';
 import { pod } from '../../../fixtures/inventory.ts';
 import { completeListing, runtimeImage } from '../../../fixtures/listing.ts';
 import { completeScan, inventoryHeader, NO_PARTS } from '../../../fixtures/node-scan.ts';

@@ -60,6 +60,15 @@ test.each([...RECORDS_CHANGED, ...CHAIN_CHANGED, ...POLICIES_CHANGED])(
   },
 );
 
+test('a record that no consumer takes is told by its topic and node, and with why', async () => {
+  const forged = rewritten(recording, 'commands', imageCommand, anotherLetter('fleetgc.node.'));
+  const { deviations } = await verify(replayed(forged));
+  expect(deviations.first.find(({ kind }) => kind === 'unreadable')).toMatchObject({
+    node: pickedRecord(recording, 'commands', imageCommand).key,
+    message: expect.stringMatching(/^no consumer of gc\.node\.commands takes it: ./),
+  });
+});
+
 test.each([...RECORDS_GONE, ...CHAIN_GONE, ...POLICIES_GONE])(
   'one record gone: $name',
   async ({ topic, pick, kind, named: other }) => {
