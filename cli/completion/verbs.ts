@@ -3,8 +3,8 @@ import type { Verb } from '../framework/verb.ts';
 import { shownFlags } from '../framework/verb-arguments.ts';
 
 /*
- * What a shell is told of the command line. The scripts hold all of it, so that nothing is started at a press of TAB. Libraries for
- * it were considered: they start the program each time, or read another library's description of options.
+ * The command line as shell completion needs it. The scripts contain all of it, so that TAB starts no process. Libraries were
+ * considered: they start the program each time, or need another library's description of options.
  */
 
 /** What a shell offers for a value; `none`: there is no value, `other`: one that no shell can know. */

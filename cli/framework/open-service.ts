@@ -34,7 +34,7 @@ export const openService = (
 
 type Surrounding = Pick<VerbContext, 'logger' | 'environment'>;
 
-/** Where traces go, `null` where nobody asked for any; warns of what cannot be done. */
+/** Where traces are sent; `null`: tracing is off. Logs a warning for each setting that is not supported. */
 export function tracingOf(
   { otlpEndpoint }: Pick<ServiceOptions, 'otlpEndpoint'>,
   { logger, environment }: Surrounding,

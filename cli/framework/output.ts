@@ -137,8 +137,8 @@ export function tableLines(
 }
 
 /*
- * JSON and YAML as verbs print them, on terminals too. What would rewrite what a terminal shows is escaped, and means what it did: names
- * that somebody else chose stand in them.
+ * JSON and YAML as verbs print them, on terminals too. Control characters are escaped, since names in the output may come from other
+ * parties; the value stays the same.
  */
 
 export const jsonText = (value: unknown): string => printableJson(JSON.stringify(value, null, 2));

@@ -180,7 +180,7 @@ export async function issueStatement(
   const record = signed(highestOf(ring, statement));
   const added = ring.add({ ...record, partition: 0, offset: 0n, timestampMs: Date.now() });
   if (added.kind === 'refused')
-    throw new FleetGcError('KEY_UNUSABLE', `nobody would believe this: ${added.why}. Nothing was written`);
+    throw new FleetGcError('KEY_UNUSABLE', `no process would trust this: ${added.why}. Nothing was written`);
   await log.publish([record]);
   return true;
 }

@@ -137,7 +137,7 @@ export function threadSource({ log, archive, ...others }: AuditLogOptions): Work
   return { kind: 'log', settings: forTask(settings) };
 }
 
-/** For whoever signs what an archive is. */
+/** Options of verbs that sign an archive. */
 export const archiveSigningOptions = {
   trustRoots: withMeta(FilePath.optional(), {
     description: 'File of the roots, for the key that signs; "fleetgc keys roots" writes it.',
@@ -146,7 +146,7 @@ export const archiveSigningOptions = {
   signFound: withMeta(Switch.prefault('false'), {
     commandLineOnly: true,
     description:
-      'Sign also what was in the archive before, under no head, and that the event log has no more. Once, and when you know that nobody else wrote to it: for an archive that was never signed, or after the archiver was away for longer than the event log keeps records.',
+      'Also sign records of the archive that no signed head covers and that the event log no longer has. Use it once, and only if nothing else wrote to the archive: for an archive that was never signed, or after the archiver was down for longer than the event log keeps records.',
   }),
 };
 
@@ -158,7 +158,7 @@ export interface ArchiveSigning {
 }
 
 /**
- * `null` where nobody is to sign. The key is read now, so that a wrong one is told at once, and again in each pass. Throws
+ * `null`: the archive is not signed. The key is read now, so that a wrong one is reported at once, and again in each pass. Throws
  * `CONFIG_INVALID` and `KEY_UNUSABLE`.
  */
 export async function archiveSigner(

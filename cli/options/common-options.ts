@@ -43,7 +43,7 @@ export const tracingOptions = {
 
 type Environment = OptionSources['environment'];
 
-/** Where traces go, `null` where nobody asked for any, and what of the variables of OpenTelemetry cannot be done. */
+/** Where traces are sent (`null`: tracing is off), and which variables of OpenTelemetry are not supported. */
 interface ReadTracing {
   readonly tracing: TracingChoice | null;
   readonly warnings: readonly string[];

@@ -109,7 +109,7 @@ export const clusterPolicyOptions = {
 const ClusterPolicyChoice = z.object(clusterPolicyOptions);
 type ClusterPolicyChoice = z.infer<typeof ClusterPolicyChoice>;
 
-/** What holds where nobody says what should. */
+/** The policy of `cluster run` without a policy file. */
 const DEFAULT_POLICY = `kind: ClusterPolicy
 name: default
 mode: enforce

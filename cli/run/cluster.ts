@@ -43,7 +43,7 @@ interface ClusterPipeline {
   readonly print: (line: string) => void;
 }
 
-/** How soon what another process changed is told. */
+/** How often changes by other processes are looked for. */
 const LOOK_EVERY_MS = 1_000;
 
 /** Everything for one cluster: the log is made ready, the policies are settled, and then all parts run together. */

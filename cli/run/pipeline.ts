@@ -59,7 +59,7 @@ export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Prom
   );
 }
 
-/** How soon what another process changed is told. */
+/** How often changes by other processes are looked for. */
 const LOOK_EVERY_MS = 1_000;
 
 const selectableNode = ({ identity, nodeLabels }: ManagedNode): SelectableNode => ({

@@ -6,8 +6,8 @@ import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+import { nodeLines } from '../views/nodes.ts';
 import { warnOfUnreadable } from '../views/policies.ts';
-import { nodeLines } from '../views/status.ts';
 
 export const verb = defineVerb({
   help: [

@@ -41,7 +41,7 @@ export const verb = defineVerb({
       if (added.kind === 'refused')
         throw new FleetGcError(
           'KEY_UNUSABLE',
-          `${fileText(file)}, line ${index + 1}: nobody would believe this statement: ${added.why}. Nothing was written`,
+          `${fileText(file)}, line ${index + 1}: no process would trust this statement: ${added.why}. Nothing was written`,
         );
     }
     await log.publish(records);

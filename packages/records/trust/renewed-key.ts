@@ -158,7 +158,7 @@ export class RenewedKey implements AsyncDisposable {
     return this.#objectionTo(next) ?? (this.problem() === null ? this.#lossBy(next) : null);
   }
 
-  /** For whom nobody would believe this key, and believes the one of now, in a sentence. */
+  /** For which names no process would trust this key, although it trusts the present one, in a sentence. */
   #lossBy(next: SigningKey): string | null {
     if (this.#settings.signing.subject !== null) return null;
     const ring = this.#settings.keys.ring();

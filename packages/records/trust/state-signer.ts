@@ -108,4 +108,4 @@ export class KeySigner implements StateSigner {
 
 /** For what is not written because of this reason. */
 export const unbelievable = (why: string): FleetGcError =>
-  new FleetGcError('KEY_UNUSABLE', `${why}; so nobody would believe this. Nothing was written`);
+  new FleetGcError('KEY_UNUSABLE', `${why}, so no process would trust this. Nothing was written`);

@@ -91,6 +91,10 @@ const LAST_PUBLISH_MS = 2_000;
 const POLICIES_WAIT_MS = 10_000;
 const POLICIES_POLL_MS = 50;
 
+/**
+ * Builds the executor of a node from its parts: `receive.ts` takes commands into the journal, `command.ts` carries them out, and
+ * `publish.ts` brings the results to the log.
+ */
 export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
   const { node, files, publisher, sleep, random, logger } = deps;
   const { identity, clock, runtime, state } = node;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeLines } from '../../../cli/views/status.ts';
+import { nodeLines } from '../../../cli/views/nodes.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { readFleetNodes } from '../../../packages/read-model/nodes.ts';

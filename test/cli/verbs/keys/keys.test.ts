@@ -202,7 +202,7 @@ test('nothing is published that nobody would believe', async () => {
   );
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toMatch(
-    /line 1: nobody would believe this statement: [0-9a-f]{32}, which signed it, is no root\. Nothing/,
+    /line 1: no process would trust this statement: [0-9a-f]{32}, which signed it, is no root\. Nothing/,
   );
   expect(await list(given)).toMatchObject({ unreadable: [] });
 });
