@@ -161,31 +161,6 @@ async function writeImage(work: string, layers: readonly string[], into: string,
   await archive(image, into);
 }
 
-const { values } = parseArgs({
-  options: {
-    into: { type: 'string' },
-    tag: { type: 'string', default: 'fleetgc:arm64' },
-    commit: { type: 'string', default: '' },
-    // Where Debian's packages and Node.js stay for the next time.
-    keep: { type: 'string' },
-  },
-});
-if (values.into === undefined) throw new Error('say where the image is to lie: --into FILE.tar');
-const work = await mkdtemp(join(tmpdir(), 'fleetgc-arm64-'));
-try {
-  const keep = values.keep ?? work;
-  const root = await debianRoot(keep);
-  const stage = join(work, 'stage');
-  await layOut(stage, await nodeProgram(keep, work));
-  await built(stage, values.commit);
-  const own = join(work, 'own.tar');
-  await archive(stage, own);
-  await writeImage(work, [root, own], values.into, values.tag);
-  process.stdout.write(`${values.into}\n`);
-} finally {
-  await rm(work, { recursive: true, force: true });
-}
-
 const Words = z.array(z.string());
 const NS_OF_A_SECOND = 1_000_000_000;
 /** What every image of Debian has. */
@@ -237,3 +212,28 @@ function optionOf(options: string, name: string): string {
 
 const nanoseconds = (options: string, name: string): number =>
   Number(/^(\d+)s$/.exec(optionOf(options, name))?.[1]) * NS_OF_A_SECOND;
+
+const { values } = parseArgs({
+  options: {
+    into: { type: 'string' },
+    tag: { type: 'string', default: 'fleetgc:arm64' },
+    commit: { type: 'string', default: '' },
+    // Where Debian's packages and Node.js stay for the next time.
+    keep: { type: 'string' },
+  },
+});
+if (values.into === undefined) throw new Error('say where the image is to lie: --into FILE.tar');
+const work = await mkdtemp(join(tmpdir(), 'fleetgc-arm64-'));
+try {
+  const keep = values.keep ?? work;
+  const root = await debianRoot(keep);
+  const stage = join(work, 'stage');
+  await layOut(stage, await nodeProgram(keep, work));
+  await built(stage, values.commit);
+  const own = join(work, 'own.tar');
+  await archive(stage, own);
+  await writeImage(work, [root, own], values.into, values.tag);
+  process.stdout.write(`${values.into}\n`);
+} finally {
+  await rm(work, { recursive: true, force: true });
+}

@@ -125,9 +125,13 @@ export const unanswered = (brokers: readonly string[], ms: number): FleetGcError
     `Kafka at ${brokers.join(', ')}: no broker answered within ${ms / 1000} s. ${ADVICE.LOG_UNREACHABLE}`,
   );
 
-/** Where each broker that kafkajs asks for metadata fails, it reads in an answer that is `null`. */
+/**
+ * What kafkajs throws as plain errors where brokers went away: it reads in an answer that is `null` after each broker it asked for
+ * metadata failed, and it asks one whose connection was closed meanwhile.
+ */
 const isAnswerOfNobody = (error: Error): boolean =>
-  error instanceof TypeError && error.message.includes('topicMetadata');
+  (error instanceof TypeError && error.message.includes('topicMetadata')) ||
+  error.message === 'Broker not connected';
 
 /** A broker that answers with an error has been reached, so advice about reaching one would mislead. */
 function adviceFor(type: string | null, code: ErrorCode): string {

@@ -71,8 +71,14 @@ describe('what kafkajs reports, in our words', () => {
     expect(toEventLogError(['kafka:9092'], 'text')).toMatchObject({ code: 'INTERNAL', message: 'text' });
   });
 
-  test('that no broker answered a question for metadata is unreachability: kafkajs reads in null', () => {
-    const thrown = new TypeError("Cannot read properties of null (reading 'topicMetadata')");
+  test.each([
+    ['kafkajs reads in null', new TypeError("Cannot read properties of null (reading 'topicMetadata')")],
+    ['kafkajs asks one whose connection was closed meanwhile', new Error('Broker not connected')],
+    [
+      'wrapped, kafkajs asks one whose connection was closed meanwhile',
+      wrapped(new Error('Broker not connected')),
+    ],
+  ])('that brokers went away during a question for metadata is unreachability: %s', (_, thrown) => {
     expect(toEventLogError(['kafka:9092'], thrown)).toMatchObject({
       code: 'LOG_UNREACHABLE',
       message: expect.stringMatching(/^Kafka at kafka:9092: every broker that was asked went away\. /),
