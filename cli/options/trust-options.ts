@@ -274,7 +274,10 @@ async function signingTrust(
   throw configError([NEEDS_KEY]);
 }
 
-/** To look at a file costs nothing; a command may ask somebody far away. */
+/**
+ * To look at a file costs nothing; a command may ask somebody far away.
+ * @limit Periods in which a process reads its key again, from a file and from a command.
+ */
 const READ_AGAIN_MS: Readonly<Record<PrivateKeySource['kind'], number>> = { file: 10_000, command: 300_000 };
 
 const renewableKey = async (

@@ -124,6 +124,7 @@ const PARTITIONS: readonly PartitionName[] = CAUSES_FIRST.toReversed().flatMap((
   return Array.from({ length: topicSpec(topic).partitions }, (_, partition) => ({ topic, partition }));
 });
 
+/** @limit Partitions archived at the same time. Each takes memory. */
 const PARTITIONS_AT_ONCE = 4;
 
 /**

@@ -181,6 +181,7 @@ export interface FileLimits {
   readonly rawBytes: number;
 }
 
+/** @limit Rows and bytes of one archive file. */
 const FILE_LIMITS: FileLimits = { rows: 100_000, rawBytes: 16 * 1024 * 1024 };
 
 const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);

@@ -17,6 +17,7 @@ export interface Duck extends AsyncDisposable {
   connect(): Promise<DuckDBConnection & Disposable>;
 }
 
+/** @limit Memory of DuckDB for a query. */
 const MEMORY = '512MiB';
 
 /**

@@ -33,7 +33,10 @@ export interface CallTimeouts {
   readonly removeMs: number;
 }
 
-/** `removeMs` is the kubelet's own timeout for runtime requests. */
+/**
+ * `removeMs` is the kubelet's own timeout for runtime requests.
+ * @limit Timeouts of CRI calls. Removal of images bounds `NODE_SHUTDOWN_LIMIT_MS`.
+ */
 export const CALL_TIMEOUTS: CallTimeouts = { readMs: 10_000, removeImageMs: 600_000, removeMs: 120_000 };
 
 /** Reads a runtime. `endpoint` is `unix:///path` or an absolute path; nothing is contacted before the first call. */
@@ -255,7 +258,10 @@ export const verboseSandboxImage = (info: string | undefined): string =>
 export const verboseImageOfSandbox = (info: string | undefined): string =>
   fromVerbose(info, VerboseSandbox)?.image ?? '';
 
-/** Of one image: an inventory of 4 MiB, compressed, has room for hundreds of such, and most images have less than a tenth of it. */
+/**
+ * Of one image: an inventory of 4 MiB, compressed, has room for hundreds of such, and most images have less than a tenth of it.
+ * @limit Bytes of reported labels of one image.
+ */
 const MAX_LABELS_BYTES = 16 * 1024;
 
 /**

@@ -15,7 +15,10 @@ import { deniedText, systemCode } from '../process/system-problem.ts';
 import type { RpcMethod } from './rpc.ts';
 import { socketPathOf } from './socket-path.ts';
 
-/** The kubelet's own limit: a node with thousands of containers passes gRPC's 4 MB. */
+/**
+ * The kubelet's own limit: a node with thousands of containers passes gRPC's 4 MB.
+ * @limit Size of one CRI response.
+ */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** Of all messages of one answer. A blob or snapshot with its labels takes up to a few kilobytes, so there is room for a hundred thousand. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;

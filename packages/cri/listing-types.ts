@@ -9,7 +9,10 @@ import type {
   RuntimeSandbox,
 } from './port.ts';
 
-/** No step of a removal rests on facts older than this, and no plan of the node's own on a scan begun longer before. */
+/**
+ * No step of a removal rests on facts older than this, and no plan of the node's own on a scan begun longer before.
+ * @limit Age of a runtime listing at each step of a removal. An older one is read again.
+ */
 export const MAX_FACTS_AGE_MS = 1_000;
 
 export type ListingProblem = z.infer<typeof InventoryProblem>;

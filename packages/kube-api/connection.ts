@@ -38,9 +38,15 @@ interface ConnectionOptions {
   readonly userAgent: string;
 }
 
-/** The API server itself ends what takes longer. */
+/**
+ * The API server itself ends what takes longer.
+ * @limit Timeout of a request to an API server.
+ */
 const TIMEOUT_MS = 65_000;
-/** A page of 500 objects of whole metadata: most have 2 to 20 KiB, one has 1.5 MiB at most. */
+/**
+ * A page of 500 objects of whole metadata: most have 2 to 20 KiB, one has 1.5 MiB at most.
+ * @limit Size of a response of an API server.
+ */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 
 export function apiConnection(options: ConnectionOptions): ApiConnection {

@@ -57,7 +57,10 @@ interface IssuedCredentials {
   readonly endsAtMs: number | null;
 }
 
-/** One may have to ask a service elsewhere. */
+/**
+ * One may have to ask a service elsewhere.
+ * @limit Timeout of an exec plugin of a kubeconfig.
+ */
 const TIMEOUT_MS = 30_000;
 /** A chain of certificates has some kilobytes, and a token may be as large as a header. */
 const MAX_OUTPUT_BYTES = 256 * 1024;

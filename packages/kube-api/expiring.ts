@@ -168,7 +168,7 @@ function statusWrittenAtMs(metadata: PodMetadata | null): number | null {
   return times.length === 0 ? null : Math.max(...times);
 }
 
-/** So late the clock of a node may be. */
+/** @limit Clock skew of a node that reports when a container ended (S13). */
 const LATE_CLOCK_MS = 300_000;
 
 /** The clock of its node says when a container ended, and that of the API server when its pod was made: nothing ends before that. */

@@ -19,6 +19,7 @@ import {
   withMissingRight,
 } from './status.ts';
 
+/** @limit Objects of one page of a list. */
 const PAGE_OBJECTS = 500;
 /** Most objects have 2 to 20 KiB, one has 1.5 MiB at most, or six times that as JSON. */
 const MAX_PAGE_BYTES = 32 * 1024 * 1024;

@@ -8,6 +8,7 @@ export interface RateLimiter {
 }
 
 const FIRST_DELAY_MS = 5;
+/** @limit Longest backoff of a failed object, as client-go. */
 const MAX_DELAY_MS = 1_000_000;
 const TOKENS_PER_SECOND = 10;
 const MAX_TOKENS = 100;

@@ -17,7 +17,7 @@ export interface AnswerTime {
 }
 
 const DATE_RESOLUTION_MS = 1_000;
-/** Older than this, an answer tells no time. */
+/** @limit Age of the last response that shows the time of the API server. Rules about time wait without one. */
 const MAX_SILENCE_MS = 60_000;
 const MAX_STEP_MS = 10_000;
 /** After a step, answers have to agree for so long. */

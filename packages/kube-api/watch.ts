@@ -50,6 +50,7 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const SILENCE_LOOK_MS = 60_000;
 /** The first look after something came counts as one. */
 const MAX_SILENT_LOOKS = 4;
+/** @limit Shortest watch. The longest is twice as long. */
 const SHORTEST_WATCH_SECONDS = 300;
 
 /** Watches objects until something ends it. Rejects with what the connection rejects with, and when the signal aborts. */

@@ -84,7 +84,10 @@ export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLo
 }
 
 const EVERY_MS = 60_000;
-/** As Kafka's `delete.retention.ms`: readers that were away this long may miss a deletion. */
+/**
+ * As Kafka's `delete.retention.ms`: readers that were away this long may miss a deletion.
+ * @limit Retention of tombstones. Keep it above `TOMBSTONES_KEPT_MS` of the audit.
+ */
 const TOMBSTONE_MS = DAY_MS;
 /** Share of the file that records may fill; indexes, page ends and offsets take the rest. */
 const RECORDS_SHARE = 0.7;

@@ -8,6 +8,7 @@ import type { EventLog, LogReader, LogRecord } from './port.ts';
 /**
  * How long what a topic has shown may be relied on after the log last told that this is all. It is also within this time that a
  * pass over the topic has to come to its end.
+ * @limit Age at which policies and keys become stale without confirmation by the event log. Keep it above `FOLLOWING_WAIT_MS`.
  */
 export const FRESH_MS = 30_000;
 

@@ -4,10 +4,17 @@ import type { RetryBackoff } from '../process/backoff.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { LogRecord, OutgoingRecord, Subscription } from './port.ts';
 
-/** The product's limit for one record, after compression. */
+/**
+ * The product's limit for one record, after compression.
+ * @limit Size of a record. Topics and brokers must allow it.
+ */
 export const MAX_RECORD_BYTES = 4 * 1024 * 1024;
-/** Records of one call to a handler, and what they may weigh together (one record may weigh more). */
+/**
+ * Records of one call to a handler, and what they may weigh together (one record may weigh more).
+ * @limit Records of one handler call.
+ */
 export const MAX_SLICE_RECORDS = 500;
+/** @limit Bytes of one handler call. */
 export const MAX_SLICE_BYTES = 2 * 1024 * 1024;
 
 const compress = promisify(zstdCompress);

@@ -22,7 +22,10 @@ export function trackProblems(): Problems {
   };
 }
 
-/** When a problem that lasts is logged again for the first time; each further time waits twice as long. */
+/**
+ * When a problem that lasts is logged again for the first time; each further time waits twice as long.
+ * @limit First reminder of a lasting problem in the log. It doubles up to `MOST_REMINDER_MS`.
+ */
 const FIRST_REMINDER_MS = 10_000;
 const MOST_REMINDER_MS = HOUR_MS;
 /** What comes back sooner than this is the same problem. */

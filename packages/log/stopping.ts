@@ -2,7 +2,10 @@ import { pause } from '../process/backoff.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { ReadTo } from './port.ts';
 
-/** How long the slice in hand may still take after a stop before its signal aborts, and then to return. */
+/**
+ * How long the slice in hand may still take after a stop before its signal aborts, and then to return.
+ * @limit Time for messages in progress at a stop. Keep it within `SHUTDOWN_LIMIT_MS`.
+ */
 export const STOP_GRACE_MS = 3000;
 export const STOP_ABORTED_MS = 1000;
 

@@ -31,7 +31,10 @@ export interface StatfsOptions extends MountpointOptions {
   readonly hostRoot: string;
 }
 
-/** A network filesystem without its server answers never; a reading is then missing instead of late. */
+/**
+ * A network filesystem without its server answers never; a reading is then missing instead of late.
+ * @limit Timeout of one statfs call. Without a sample nothing is removed.
+ */
 const DEADLINE_MS = 2_000;
 const UINT64_MAX = 2n ** 64n - 1n;
 

@@ -6,7 +6,10 @@ import { runEvery } from '../process/loops.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { sizeText } from '../text/size-text.ts';
 
-/** Reported below this, while writes still succeed; the embedded event log has the same bound. */
+/**
+ * Reported below this, while writes still succeed; the embedded event log has the same bound.
+ * @limit Free space for the state directory below which the node warns.
+ */
 export const LOW_STATE_BYTES = 256 * 1024 * 1024;
 const CHECK_EVERY_MS = 60_000;
 

@@ -91,7 +91,10 @@ interface Known extends ToldWidth {
   readonly direct: number;
 }
 
-/** Counting ends here: no limit of a policy is higher. */
+/**
+ * Counting ends here: no limit of a policy is higher.
+ * @limit Dependents counted for one cascade.
+ */
 const MAX_WIDTH = 1_000_000;
 
 /**

@@ -15,7 +15,10 @@ export interface GoneObject {
   readonly isDeletionSeen: boolean;
 }
 
-/** Of those from which nothing follows but that they are gone. */
+/**
+ * Of those from which nothing follows but that they are gone.
+ * @limit Deleted objects that an agent remembers. A forgotten one counts as never seen.
+ */
 const MAX_GONE = 10_000;
 /** Of those that keep what they left behind, beside all that somebody lists: who lists them may be read later. */
 const MAX_KEEPING = 100_000;

@@ -11,7 +11,10 @@ import type { Trust } from '../records/trust/trust.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 
-/** How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did. */
+/**
+ * How often a decision service reads `gc.policies` from its start again, to see that it still holds what it did.
+ * @limit Period in which `gc.policies` is read from its start. Keep it below `LAG_MS` of the audit.
+ */
 export const POLICY_RECHECK_MS = 300_000;
 
 /** All policies and pauses, as `gc.policies` holds them now. */

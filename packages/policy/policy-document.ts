@@ -29,7 +29,10 @@ export interface PolicyDocument {
   readonly head: OutgoingRecord;
 }
 
-/** What is larger is neither written nor read. */
+/**
+ * What is larger is neither written nor read.
+ * @limit Size of an exported policy document.
+ */
 export const MAX_POLICY_DOCUMENT_BYTES = 32 * 1024 * 1024;
 const MOST_RECORDS = 20_000;
 const LARGEST_HEAD_BYTES = 8_192;

@@ -68,7 +68,10 @@ export function createPolicyReading(trust: Trust, before: SeenGenerations): Poli
   };
 }
 
-/** Whoever may write there, with or without a key, can write any number of records that cannot be read, with any keys. */
+/**
+ * Whoever may write there, with or without a key, can write any number of records that cannot be read, with any keys.
+ * @limit Unreadable records of `gc.policies`. With more, everything is kept.
+ */
 const MOST_UNREADABLE = 1_000;
 const MOST_UNREADABLE_CHARACTERS = 4_000_000;
 

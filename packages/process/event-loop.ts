@@ -4,7 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 const LONG_WORK_MS = 250;
 const TURNS_AFTER_LONG_WORK = 16;
 
-/** So long may work go on before heartbeats, acknowledgements and a stop get their turn. */
+/**
+ * So long may work go on before heartbeats, acknowledgements and a stop get their turn.
+ * @limit Work between two turns of the event loop, so that heartbeats are sent.
+ */
 const YIELD_EVERY_MS = 10;
 
 /** To be awaited between pieces of work, which may not wait for anything themselves. */

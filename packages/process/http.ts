@@ -34,7 +34,10 @@ interface ProbeAnswer {
   readonly contentType?: string;
 }
 
-/** Probes and scrapes are small and quick; whatever is not may wait for its connection to end. */
+/**
+ * Probes and scrapes are small and quick; whatever is not may wait for its connection to end.
+ * @limit Connections and timeouts of the HTTP address of a process.
+ */
 const BOUNDS: HttpBounds = {
   mostConnections: 100,
   mostOfAnAddress: 20,

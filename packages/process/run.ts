@@ -15,7 +15,10 @@ export interface ProcessControl {
   after(delayMs: number, listener: () => void): () => void;
 }
 
-/** How long an orderly stop may take on a machine at work, unless a service has a reason for more; Kubernetes waits for 30 s. */
+/**
+ * How long an orderly stop may take on a machine at work, unless a service has a reason for more; Kubernetes waits for 30 s.
+ * @limit Time to stop a process. Keep it below the 30 s of `deploy/`.
+ */
 export const SHUTDOWN_LIMIT_MS = 25_000;
 
 interface RunSettings {

@@ -46,10 +46,16 @@ type Pressed = ReturnType<typeof pressureWarning>;
 const LOOK_EVERY_MS = 60_000;
 /** Of who was not heard for so long nobody is warned. */
 const LATELY_MS = 60 * 60_000;
-/** Who was not heard for so long is forgotten: disk statistics are kept for as long. */
+/**
+ * Who was not heard for so long is forgotten: disk statistics are kept for as long.
+ * @limit Age of its last report after which a node or cluster is forgotten.
+ */
 const FORGET_AFTER_MS = DAY_MS;
 const REMIND_AFTER_MS = 60 * 60_000;
-/** Anybody who may write facts can make up names: what comes beyond so many is not watched until others fell silent. */
+/**
+ * Anybody who may write facts can make up names: what comes beyond so many is not watched until others fell silent.
+ * @limit Nodes that one replica of `pressure` tracks.
+ */
 const MOST_NODES = 50_000;
 
 /** So many of one kind are named at once. */
@@ -213,9 +219,15 @@ export class NodeWatch {
   }
 }
 
-/** Agents tell how their cluster stands at least every ten minutes. */
+/**
+ * Agents tell how their cluster stands at least every ten minutes.
+ * @limit Age of its last census after which a cluster is not reporting.
+ */
 export const CLUSTER_SILENT_AFTER_MS = 20 * MINUTE_MS;
-/** Anybody who may write facts can make up names. */
+/**
+ * Anybody who may write facts can make up names.
+ * @limit Clusters that one replica of `graph-gc` tracks.
+ */
 const MOST_CLUSTERS = 10_000;
 
 interface ClusterWatchParts {

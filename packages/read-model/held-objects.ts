@@ -102,7 +102,10 @@ type ToldOwners = Pick<OwnershipCandidate, 'cascades' | 'references'> & { readon
 
 /** Candidates whose owners are known, for what an executor finds of them. */
 const MAX_REMEMBERED = 100_000;
-/** An agent tells each candidate again within ten minutes. */
+/**
+ * An agent tells each candidate again within ten minutes.
+ * @limit Age of the last report after which a held object counts as gone. Keep it above `AGAIN_AFTER_MS` of the candidates.
+ */
 const TOLD_WITHIN_MS = 900_000;
 
 /**

@@ -23,7 +23,10 @@ import {
 import { HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { counted } from '../text/counted.ts';
 
-/** A reclaim of several rounds is over long before. */
+/**
+ * A reclaim of several rounds is over long before.
+ * @limit Time that a target is missed before `status` warns.
+ */
 const LASTING_MS = 15 * MINUTE_MS;
 /** How far back returns are counted. */
 const LATELY_MS = HOUR_MS;

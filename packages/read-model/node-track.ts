@@ -23,9 +23,15 @@ export interface NodeTrack {
   readonly clockAheadMs: number;
 }
 
-/** Nodes publish disk statistics at least once a minute. */
+/**
+ * Nodes publish disk statistics at least once a minute.
+ * @limit Age of its last report after which a node is not reporting. Keep it above `PUBLISH_EVERY_MS`.
+ */
 export const SILENT_AFTER_MS = 5 * 60_000;
-/** Clocks that differ by less are as good as equal: facts wait for their batch, and for brokers that are away for a moment. */
+/**
+ * Clocks that differ by less are as good as equal: facts wait for their batch, and for brokers that are away for a moment.
+ * @limit Clock skew of a node before it is reported.
+ */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 /** So long a machine that fell silent is remembered, and so long two that alternated are told. */
 const TWINS_MEMORY_MS = 30 * 60_000;

@@ -50,7 +50,7 @@ const MOST_OBJECTS = 500_000;
 /** Finer points of the counts of clusters are kept for a day. */
 const FINE_MS = 24 * HOUR_MS;
 
-/** Nodes are listed for a day after they were heard last. */
+/** @limit Time that the dashboard keeps a node that stopped reporting. */
 const NODES_MS = 24 * HOUR_MS;
 /** With less than this nothing on the page makes sense. */
 const LEAST_HISTORY_MS = HOUR_MS;

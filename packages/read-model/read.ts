@@ -262,8 +262,12 @@ const rowsOf = <Topic extends TopicId & ProjectedTopic>(
   record: LogRecord,
 ): readonly Row[] => PROJECT[topic](event, record);
 
-/** The page is made for ten thousand nodes. */
+/**
+ * The page is made for ten thousand nodes.
+ * @limit Nodes that the dashboard shows.
+ */
 const MOST_NODES = 50_000;
+/** @limit Clusters that the dashboard shows. */
 const MOST_CLUSTERS = 1_000;
 /** Others are counted by their names, up to so many. */
 const MOST_COUNTED = 10_000;

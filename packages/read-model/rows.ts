@@ -8,7 +8,7 @@ import type { ReferenceState, SettledCandidate } from '../../schemas/events/owne
 import type { ActivityKind } from '../../schemas/reports/dashboard.ts';
 import type { DashboardClusters } from '../../schemas/reports/dashboard-clusters.ts';
 
-/** So long one point of a disk's curve stands for. */
+/** @limit Resolution of disk curves. After a change raise `PROJECTION_VERSION`. */
 export const SPAN_MS = 600_000;
 /** So exactly a name tells when it was seen last. */
 export const SEEN_MS = 3_600_000;

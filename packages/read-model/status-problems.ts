@@ -5,11 +5,20 @@ import { selectorText } from '../policy/selector-text.ts';
 import { MINUTE_MS } from '../process/durations.ts';
 import { counted } from '../text/counted.ts';
 
-/** A service that is so far behind decides on what is long past. */
+/**
+ * A service that is so far behind decides on what is long past.
+ * @limit Lag of a service in messages before `status` warns.
+ */
 const MUCH_LAG = 1_000;
-/** Messages are done with in seconds. */
+/**
+ * Messages are done with in seconds.
+ * @limit Age of the oldest message of a service before `status` warns.
+ */
 const LONG_WAIT_MS = 5 * MINUTE_MS;
-/** Each node says something every minute. */
+/**
+ * Each node says something every minute.
+ * @limit Time without reports after which the event log counts as stalled.
+ */
 const STANDS_STILL_MS = 10 * MINUTE_MS;
 const MOST_NAMED = 3;
 

@@ -54,7 +54,10 @@ export interface Handling {
   readonly publisher: Publisher;
 }
 
-/** How often a handler is tried with a message on which it fails for a reason that time does not mend. */
+/**
+ * How often a handler is tried with a message on which it fails for a reason that time does not mend.
+ * @limit Attempts of a handler before a message becomes a dead letter.
+ */
 const MAX_TRIES = 3;
 
 /** What follows from a record that was read, as its topic's handler says. Throws only what will pass: a `FleetGcError` with `retry`. */

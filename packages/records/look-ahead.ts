@@ -142,7 +142,10 @@ const firstToOvertake = (
 ): Newer | undefined =>
   newer.find(({ event, reference }) => BigInt(reference.offset) > offset && overtakes(event, head));
 
-/** With no more than this behind a slice hardly any node comes twice, or all is soon done anyway. */
+/**
+ * With no more than this behind a slice hardly any node comes twice, or all is soon done anyway.
+ * @limit Backlog from which on superseded messages are skipped.
+ */
 const LONG_BACKLOG_RECORDS = 128;
 
 interface BacklogLookAheadSettings {

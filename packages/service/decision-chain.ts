@@ -11,7 +11,7 @@ import type { LogPublisher, OutgoingRecord } from '../log/port.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import type { Publisher } from '../records/publisher.ts';
 
-/** How old the first decision that no head names may become. */
+/** @limit Period of signed heads. Keep it below `AROUND_MS`; `gc.heads` is kept for ever. */
 export const HEAD_EVERY_MS = 600_000;
 
 /**

@@ -302,7 +302,10 @@ interface Held {
 
 /** An agent tells each candidate again within ten minutes: who is not told again has gone. */
 const TOLD_WITHIN_MS = 15 * 60_000;
-/** Anybody who may write facts can make up objects: more are not counted. */
+/**
+ * Anybody who may write facts can make up objects: more are not counted.
+ * @limit Held objects that a decision service counts.
+ */
 const MOST_HELD = 100_000;
 
 /** How many objects one decider holds at this moment, as its last decisions say. */

@@ -35,7 +35,7 @@ const MAX_VALUE_LENGTH = 256;
 const MAX_ATTRIBUTES = 32;
 /** At the end all that waits leaves at once, and one may be on its way. */
 const MAX_EXPORTS_UNDER_WAY = 5;
-/** How long the end of the process waits for the collector. */
+/** @limit Wait for the collector at the end of a process. */
 export const LAST_EXPORT_MS = 2_000;
 
 const KINDS = {
@@ -156,7 +156,10 @@ function timeOf(ms: number): [number, number] {
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }
 
-/** Spans of traces that others began, in a second: whoever may write messages says of them what he likes. */
+/**
+ * Spans of traces that others began, in a second: whoever may write messages says of them what he likes.
+ * @limit Spans per second of traces that others began.
+ */
 export const MOST_REMOTE_PER_SECOND = 200;
 /** So many at once after a time with fewer. */
 export const MOST_REMOTE_AT_ONCE = 1_000;
@@ -184,7 +187,10 @@ export class RemoteShare {
   }
 }
 
-/** Spans that wait at most; a few hundred bytes each. */
+/**
+ * Spans that wait at most; a few hundred bytes each.
+ * @limit Spans that wait for the collector. More are dropped and counted.
+ */
 export const MAX_WAITING = 2_048;
 const MAX_BATCH = 512;
 const EXPORT_EVERY_MS = 2_000;

@@ -3,7 +3,7 @@ import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts'
 import { ClusterIdentity, ObjectUid } from './identity.ts';
 import { MAX_CANDIDATE_FINALIZERS, ReferenceState, UnsyncedKind } from './ownership.ts';
 
-/** Of each finding so many are told; all are counted. */
+/** @limit Entries of each finding of a census. The rest are counted. */
 export const MAX_CENSUS_ENTRIES = 50;
 /** Of what holds an owner back so many are named. */
 export const MAX_CENSUS_BLOCKERS = 5;

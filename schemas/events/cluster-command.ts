@@ -10,9 +10,12 @@ export const PodRemovalCause = z.enum(['terminated', 'out-of-service', 'node-gon
 export type PodRemovalCause = z.infer<typeof PodRemovalCause>;
 
 export const CLUSTER_COMMAND_VERSION = 1;
-/** As many as a fact has candidates. */
+/** @limit Objects in one cluster command. Keep it at or above `MAX_CANDIDATES`. */
 export const MAX_CLUSTER_COMMAND_ITEMS = 500;
-/** No command is carried out later than this after its fact was taken, whatever it says. */
+/**
+ * No command is carried out later than this after its fact was taken, whatever it says.
+ * @limit Age of its fact after which a cluster command is refused.
+ */
 export const MAX_CLUSTER_COMMAND_LIFETIME_MS = 600_000;
 
 /** What becomes of the dependents of an object that is deleted. */

@@ -7,6 +7,7 @@ import { ObjectUid } from './identity.ts';
 /**
  * A manifest as the text of a record, where each quotation mark takes two bytes: etcd takes objects of 1.5 MiB. With all that stands
  * beside it a record stays below the bound of its topic, and so below that of the log.
+ * @limit Size of a manifest saved before a deletion. An object that cannot be saved is not deleted.
  */
 export const MAX_MANIFEST_BYTES = 3 * 1024 * 1024;
 /** What is told of a manifest before it is parsed. The schema of a definition is deeper, and has more in it, than anything else. */

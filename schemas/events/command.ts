@@ -9,15 +9,24 @@ import { Instant } from './time.ts';
 export const COMMAND_VERSION = 1;
 export const ACCEPTED_COMMAND_VERSIONS: readonly number[] = [COMMAND_VERSION];
 
-/** A plan holds at most so many objects; more waits for the next round. */
+/**
+ * A plan holds at most so many objects; more waits for the next round.
+ * @limit Objects in one node command. To change it, add a new command version.
+ */
 export const MAX_COMMAND_ITEMS = 50;
 /** No id of a runtime is longer, and no name in a directory. */
 export const MAX_OBJECT_ID_LENGTH = 255;
 /** An object whose id or name takes more bytes as JSON is named by no command: characters may take six each. */
 export const MAX_OBJECT_ID_BYTES = 300;
-/** So many objects with the longest names, and what stands around them; nothing larger is taken for a command. */
+/**
+ * So many objects with the longest names, and what stands around them; nothing larger is taken for a command.
+ * @limit Size of a node command. `JOURNAL_BYTES` follows from it.
+ */
 export const MAX_COMMAND_BYTES = 48 * 1024;
-/** No command is carried out later than this after its inventory was taken, whatever it says. */
+/**
+ * No command is carried out later than this after its inventory was taken, whatever it says.
+ * @limit Age of its inventory after which a command is refused.
+ */
 export const MAX_COMMAND_LIFETIME_MS = 600_000;
 
 /**

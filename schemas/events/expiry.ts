@@ -3,7 +3,7 @@ import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts'
 import { ClusterIdentity } from './identity.ts';
 import { Labels } from './label.ts';
 
-/** One fact holds at most so many objects. */
+/** @limit Expired objects in one fact. */
 export const MAX_EXPIRING = 500;
 /** A certificate request with more is kept without a look at it. */
 export const MAX_CONDITIONS = 50;

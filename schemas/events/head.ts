@@ -48,8 +48,9 @@ const DecisionRange = z.strictObject({
 });
 export type DecisionRange = z.infer<typeof DecisionRange>;
 
-/** More ranges than this stand in several heads, and so do more statements. */
+/** @limit Ranges of decisions in one signed head. More go into further heads. */
 export const MOST_RANGES = 512;
+/** @limit Key statements in one signed head. More go into further heads. */
 export const MOST_STATEMENTS = 2_000;
 
 /**

@@ -7,8 +7,9 @@ import { InventoryLogSymlink, InventoryPodLogDirectory } from './pod-log-entries
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
-/** Beyond either limit the agent publishes counts only, and nothing is removed. */
+/** @limit Objects in one inventory. A node with more publishes counts only and removes nothing. The image history has room for as many. */
 export const MAX_INVENTORY_OBJECTS = 20_000;
+/** @limit Size of a compressed inventory. Keep it within `MAX_RECORD_BYTES`. */
 export const MAX_INVENTORY_COMPRESSED_BYTES = 4 * 1024 * 1024;
 
 /** Nanoseconds since the epoch as decimal digits: they pass 2^53, and equal creation times must stay equal. */

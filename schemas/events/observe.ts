@@ -4,7 +4,7 @@ import { NodeIdentity } from './identity.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
 
-/** How long an order to observe is good for. */
+/** @limit Lifetime of a request for an inventory. */
 export const OBSERVE_LIFETIME_MS = 60_000;
 
 /** Order to a node's agent: publish an inventory now, and repeat the reclaim in it. */

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { ClusterInstant, ClusterObject, ObjectText, ServedKind } from './cluster-objects.ts';
 import { ClusterIdentity, ObjectUid } from './identity.ts';
 
-/** One fact holds at most so many candidates, and as many that settled. */
+/** @limit Candidates in one ownership fact. */
 export const MAX_CANDIDATES = 500;
 /** References of an object beyond which it is no candidate, and is told as one that nobody judges. */
 export const MAX_CANDIDATE_REFERENCES = 200;
-/** So many objects at once whose missing owners have namesakes look like a backup that was restored (cluster S16). */
+/**
+ * So many objects at once whose missing owners have namesakes look like a backup that was restored (cluster S16).
+ * @limit Owners with namesakes at one time from which on a restore is suspected and their dependents are held (S16).
+ */
 export const LEAST_RESTORED = 10;
 /** No object has more; what was cut away is told by a sign in its place. */
 export const MAX_CANDIDATE_FINALIZERS = 101;

@@ -3,7 +3,10 @@ import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts'
 import { ClusterIdentity } from './identity.ts';
 import { MAX_CANDIDATE_FINALIZERS } from './ownership.ts';
 
-/** One fact holds at most so many pods: as many as a command can name. */
+/**
+ * One fact holds at most so many pods: as many as a command can name.
+ * @limit Pods in one fact.
+ */
 export const MAX_POD_CANDIDATES = 500;
 const MAX_PHASE_LENGTH = 64;
 const MAX_NODE_NAME_LENGTH = 253;

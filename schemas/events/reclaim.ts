@@ -30,7 +30,7 @@ export const ReclaimCause = z.strictObject({
 });
 export type ReclaimCause = z.infer<typeof ReclaimCause>;
 
-/** How many times a reclaim looks again at the step `images`. */
+/** @limit Rounds of one reclaim. Older processes and frozen deciders refuse more. */
 export const MAX_RECLAIM_ROUNDS = 5;
 
 /** What a reclaim does for its target: dead containers, sandboxes and logs go, or images (J5). */

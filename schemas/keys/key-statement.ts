@@ -34,7 +34,10 @@ const PlainText = z
   .max(200)
   .refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER });
 
-/** So that a certificate stays within the bounds of its topic. */
+/**
+ * So that a certificate stays within the bounds of its topic.
+ * @limit Clusters and nodes in one certificate.
+ */
 const MOST_NAMES = 1_000;
 
 /** A root says what a key may sign, for which clusters and nodes, and until when. The last one of a key holds. */

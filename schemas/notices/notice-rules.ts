@@ -4,12 +4,14 @@ import { NodeGlobs, weightOfGlobs } from '../policy/glob.ts';
 import { duration, list, missingOr, section, text, wholeNumber } from '../policy/written-values.ts';
 import { NoticeKind } from './notice.ts';
 
+/** @limit Receivers in one rules file. */
 const MAX_RECEIVERS = 16;
 const MAX_RULES = 100;
 const MAX_URL_LENGTH = 2_000;
 const MAX_PATH_LENGTH = 4_096;
 const LEAST_AGE_MS = 60_000;
 const MOST_AGE_MS = 86_400_000;
+/** @limit Default of `maxAge`. Older notices are dropped. */
 const DEFAULT_AGE_MS = 3_600_000;
 
 /** The consumer group of a receiver bears its name. */

@@ -196,7 +196,10 @@ export const DropReason = z.enum([
 ]);
 export type DropReason = z.infer<typeof DropReason>;
 
-/** In one message so many notices are told; of further ones it is told how many there are. */
+/**
+ * In one message so many notices are told; of further ones it is told how many there are.
+ * @limit Notices in one webhook message.
+ */
 export const MOST_NOTICES_TOLD = 50;
 /** What of somebody else's text is longer is cut. */
 export const MAX_NOTICE_TEXT_LENGTH = 500;

@@ -4,9 +4,12 @@ import { OwnRuleName } from '../events/cluster-command.ts';
 import { ObjectText } from '../events/cluster-objects.ts';
 import { type ClusterIdentity, ClusterName, ObjectUid } from '../events/identity.ts';
 
-/** No approval holds longer: what was put back after that approves nothing any more. */
+/**
+ * No approval holds longer: what was put back after that approves nothing any more.
+ * @limit Longest approval.
+ */
 export const MAX_APPROVAL_MS = 30 * 86_400_000;
-/** Objects, owners or nodes that one approval names. */
+/** @limit Objects that one approval names. */
 export const MAX_APPROVED_OBJECTS = 1_000;
 const MAX_TEXT_LENGTH = 1_000;
 

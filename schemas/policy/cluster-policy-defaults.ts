@@ -27,7 +27,10 @@ export const FORBIDDEN_GROUPS: readonly string[] = [
 /** Those of the cluster itself, and ours. */
 export const FORBIDDEN_NAMESPACES = /^(kube-|fleetgc(-|$))/;
 
-/** Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1). */
+/**
+ * Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1).
+ * @limit Objects deleted with one owner, with the owners of one kind, and per hour, unless the policy sets them. More are held.
+ */
 export const DEFAULT_LIMITS = { cascade: 1_000, cascadeOfKind: 5_000, removalsPerHour: 10_000 } as const;
 
 /** Of a rule of one's own that does not say it (cluster S10, S11). */

@@ -15,6 +15,7 @@ export type EvictionSignal = z.infer<typeof EvictionSignal>;
 /**
  * What disk statistics always vouch for: two hours in buckets of a minute, the oldest of which may be going, and the next
  * does not tell when in its minute the first sample was taken.
+ * @limit Longest grace period of an eviction threshold. Keep it below `KEPT_FOR_MS`, the disk history of a node.
  */
 export const LONGEST_GRACE_PERIOD_MS = 7_080_000;
 

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import type { Steps } from './steps.ts';
 
-/** A name of an image has at most 255 characters of repository, and 128 of tag or a digest. */
+/**
+ * A name of an image has at most 255 characters of repository, and 128 of tag or a digest.
+ * @limit Characters of one pattern. A longer one fails validation.
+ */
 export const MAX_GLOB_LENGTH = 512;
+/** @limit Wildcards in one pattern. */
 export const MAX_GLOB_WILDCARDS = 16;
-/** Of one list: each name is held against all of them. */
+/** @limit Patterns in one list. More fail validation. */
 export const MAX_GLOBS = 1_000;
 export const TOO_MANY_GLOBS = `must have at most ${MAX_GLOBS} patterns`;
 
@@ -34,10 +38,12 @@ export const globWritten = (error: string) =>
 /**
  * Of all patterns of a list: how many places in them a name can be at, at once (`weightOfGlob`). A list over images is read once for
  * all names of a decision, one over nodes, clusters or namespaces for each name anew.
+ * @limit States of the automaton of a list of image patterns.
  */
 export const MAX_WEIGHT_OF_IMAGE_GLOBS = 16_384;
+/** @limit The same for node patterns. Times 253 characters it must stay within `MAX_SELECTION_STEPS`. */
 export const MAX_WEIGHT_OF_NODE_GLOBS = 4_096;
-/** Of all patterns of a policy. */
+/** @limit Characters of all patterns of a policy. The largest policy must fit the topic (`ONE_POLICY`). */
 export const MAX_GLOB_CHARACTERS = 131_072;
 
 export const weightOfGlobs = (patterns: readonly string[]): number =>

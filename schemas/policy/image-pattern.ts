@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { GlobList, GlobMatching, ImageGlobs } from './glob.ts';
 import { MAX_DECISION_STEPS, Steps } from './steps.ts';
 
-/** Of one policy. */
+/** @limit Image digests that a policy keeps. */
 export const MAX_KEPT_DIGESTS = 10_000;
+/** @limit Entries of any other list or map of a policy. */
 export const MAX_LIST_ENTRIES = 1_000;
 /** Of an entry that is compared as a whole, and of the name of a label. */
 export const MAX_ENTRY_LENGTH = 512;
@@ -130,9 +131,15 @@ const least = (places: readonly number[]): number | undefined =>
     undefined,
   );
 
-/** No registry takes a longer name: 255 characters of repository, 128 of tag, and a digest. */
+/**
+ * No registry takes a longer name: 255 characters of repository, 128 of tag, and a digest.
+ * @limit Characters of an image name. An image with a longer name is kept (P9).
+ */
 export const MAX_IMAGE_NAME_LENGTH = 512;
-/** Hardly any image has a tenth of it. */
+/**
+ * Hardly any image has a tenth of it.
+ * @limit Names of one image. An image with more is kept (P9).
+ */
 export const MAX_IMAGE_NAMES = 1_000;
 
 /** Whether no registry and no runtime gives an image such names: then they are not looked at, and it is kept (P9). */

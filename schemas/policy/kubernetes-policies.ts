@@ -6,7 +6,10 @@ import type { Policy } from './policy.ts';
  * Their names and their priorities tell them from all others, also for releases that know nothing of them.
  */
 
-/** Above it a policy is none of Kubernetes: what an operator of the fleet applies has a higher one unless it is to give way. */
+/**
+ * Above it a policy is none of Kubernetes: what an operator of the fleet applies has a higher one unless it is to give way.
+ * @limit Highest priority of a policy written as a Kubernetes object. Policies of the fleet must lie above it.
+ */
 export const MOST_PRIORITY_OF_KUBERNETES = -1_000;
 
 /** No name of a cluster ends with a dot, and none that an operator of one cluster gives has a dot behind that of the cluster. */

@@ -2,9 +2,14 @@ import { z } from 'zod';
 import { OwnRuleName, Propagation } from '../events/cluster-command.ts';
 import { LabelName, LabelValue } from '../events/label.ts';
 
-/** As long as somebody might want to keep what is made to go, in whole hours. */
+/**
+ * As long as somebody might want to keep what is made to go, in whole hours.
+ * @limit Longest age that an expiry rule can set.
+ */
 export const MAX_RULE_AGE_MS = 87_600 * 3_600_000;
+/** @limit Shortest age that an expiry rule can set. */
 export const MIN_RULE_AGE_MS = 60_000;
+/** @limit Expiry rules of one policy. */
 export const MAX_RULES = 100;
 /** Of one rule. */
 export const MAX_RULE_LABELS = 20;

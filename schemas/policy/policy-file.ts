@@ -30,6 +30,7 @@ import {
   wholeNumber,
 } from './written-values.ts';
 
+/** @limit Range of `commandLifetime`. Keep the maximum at or below `MAX_COMMAND_LIFETIME_MS`. */
 export const COMMAND_LIFETIME_RANGE_MS = { min: 1_000, max: 600_000 } as const;
 
 /** What a policy may be called. */

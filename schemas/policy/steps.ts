@@ -24,8 +24,14 @@ export class Steps {
   }
 }
 
-/** What one decision may take: less than 50 ms of a processor, whatever the input. An ordinary large node takes a fifth of it. */
+/**
+ * What one decision may take: less than 50 ms of a processor, whatever the input. An ordinary large node takes a fifth of it.
+ * @limit Elementary steps of one decision. A decision that needs more removes nothing. Frozen deciders have it too.
+ */
 export const MAX_DECISION_STEPS = 6_000_000;
 
-/** What it may take to find out which policy is for a subject: as much again. */
+/**
+ * What it may take to find out which policy is for a subject: as much again.
+ * @limit Elementary steps to select the policy of one node or cluster.
+ */
 export const MAX_SELECTION_STEPS = 5_000_000;

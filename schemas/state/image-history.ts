@@ -4,7 +4,10 @@ import { Instant } from '../events/time.ts';
 
 /** Name of the file in the node's state directory. Written by the agent alone. */
 export const IMAGE_HISTORY_FILE = 'image-history';
-/** Room for as many images as an inventory may hold, at some 110 bytes each. */
+/**
+ * Room for as many images as an inventory may hold, at some 110 bytes each.
+ * @limit Room for the image history in the state directory.
+ */
 export const IMAGE_HISTORY_BYTES = 110 * MAX_INVENTORY_OBJECTS;
 
 /**

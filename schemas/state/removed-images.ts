@@ -2,7 +2,10 @@ import { z } from 'zod';
 
 /** Name of the file in the node's state directory. Written by the executor alone, read by the agent. */
 export const REMOVED_IMAGES_FILE = 'removed-images';
-/** More than the commands between two detections can remove; beyond it the oldest removals are forgotten. */
+/**
+ * More than the commands between two detections can remove; beyond it the oldest removals are forgotten.
+ * @limit Removed images that a node remembers to detect that they come back.
+ */
 export const MAX_REMOVED_IMAGES = 200;
 /** Room for that many, with ids of up to 256 characters. */
 export const REMOVED_IMAGES_BYTES = 400 * MAX_REMOVED_IMAGES;

@@ -31,6 +31,7 @@ interface TurnsParts {
   readonly logger: Logger;
 }
 
+/** @limit Lease of the active replica. Another one takes over when it expires. */
 const LEASE_SECONDS = 15;
 const LEASE_MS = LEASE_SECONDS * 1_000;
 /** A Lease is renewed, or looked at by who waits for it, so often. */

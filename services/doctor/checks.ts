@@ -42,7 +42,10 @@ interface Check<Ports> {
 
 export type Checks<Id extends string, Ports> = Readonly<Record<Id, Check<Ports>>>;
 
-/** A check that took longer has found that something hangs. */
+/**
+ * A check that took longer has found that something hangs.
+ * @limit Timeout of one check of `doctor`.
+ */
 export const CHECK_BOUND_MS = 20_000;
 
 /** Makes all checks side by side. The answers are in the order of the table; one that fails or hangs holds up no other. */

@@ -193,6 +193,7 @@ async function unlessSaidElsewhere(look: () => Promise<number | null>): Promise<
 
 const SAID_ELSEWHERE: ReadonlySet<string> = new Set(['LOG_UNAUTHORIZED', 'TOPICS_MISSING', 'TOPICS_DIFFER']);
 
+/** @limit Remaining life of a key below which `doctor` warns. */
 const SOON_MS = 14 * DAY_MS;
 
 const keyFacts =

@@ -77,6 +77,7 @@ export async function runAgentOnly(
   await runTogether([running, watchStateSpace(node.state.path, process)], signal);
 }
 
+/** @limit Period of the usage check of an executor without an agent. */
 const DETECT_EVERY_MS = 10_000;
 
 /**
@@ -102,6 +103,7 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
   await runTogether([executing, ...watching, detecting], signal);
 }
 
+/** @limit Period in which `node.yaml` is read. */
 const LOCAL_FILE_EVERY_MS = 10_000;
 
 /** Whoever writes the node's own file reads in the log what is wrong with it, and not only when an order comes. */
@@ -119,7 +121,10 @@ function reportNode({ process, node }: NodeParts): void {
     process.logger.info('no --kubelet-url: no pod counts as deleted, and what belongs to one stays');
 }
 
-/** An executor that stops finishes the removal in hand, which may take as long as the runtime lets one image take. */
+/**
+ * An executor that stops finishes the removal in hand, which may take as long as the runtime lets one image take.
+ * @limit Time to stop a node. `deploy/` grants 630 s.
+ */
 export const NODE_SHUTDOWN_LIMIT_MS = CALL_TIMEOUTS.removeImageMs + 20_000;
 
 /** What the services of a node are made of. */

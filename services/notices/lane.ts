@@ -28,7 +28,7 @@ interface LaneSettings {
   readonly sources: Pick<Sources, 'now' | 'monotonicNow' | 'random' | 'wait'>;
 }
 
-/** So many wait at most; what comes beyond is dropped, counted and told. */
+/** @limit Notices that wait for one receiver. */
 export const MOST_WAITING = 20_000;
 /** Of so many it is remembered that they were delivered: what comes again after a failure is not told again. */
 const MOST_REMEMBERED = 20_000;
@@ -305,7 +305,10 @@ class RuleLine {
   }
 }
 
-/** So often a receiver that answers with an error is tried with one message: about ten minutes. */
+/**
+ * So often a receiver that answers with an error is tried with one message: about ten minutes.
+ * @limit Failed deliveries before a notice is dropped.
+ */
 export const MOST_FAILURES = 12;
 /** No receiver has more to say about when to come back. */
 const MOST_RETRY_AFTER_MS = 15 * MINUTE_MS;

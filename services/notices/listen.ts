@@ -363,7 +363,10 @@ export class Replays {
   }
 }
 
-/** What the log tells again and again is told once in so long. */
+/**
+ * What the log tells again and again is told once in so long.
+ * @limit Period in which `held` and `stuck` notices are repeated.
+ */
 const REMIND_AFTER_MS = 24 * HOUR_MS;
 const MOST_REMEMBERED = 20_000;
 

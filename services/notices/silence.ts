@@ -182,7 +182,10 @@ export class Watches {
   }
 }
 
-/** Each node has each service decide at least every five minutes. */
+/**
+ * Each node has each service decide at least every five minutes.
+ * @limit Time without decisions after which a notice reports a decision service.
+ */
 export const UNDECIDED_AFTER_MS = 20 * MINUTE_MS;
 
 const DECIDERS = DeciderName.options;
@@ -298,7 +301,10 @@ const againNotice = (decider: DeciderName, lastMs: number, nowMs: number): Notic
     },
   );
 
-/** Each node tells of itself every minute. */
+/**
+ * Each node tells of itself every minute.
+ * @limit Time without reports after which a notice reports the event log.
+ */
 export const LOG_STILL_AFTER_MS = 10 * MINUTE_MS;
 
 /** Whether anything from a node came onto the log since then, in whatever partition; `null` where the log does not tell. */

@@ -26,7 +26,7 @@ import {
 } from './message.ts';
 import { subjectOf } from './notices.ts';
 
-/** From the connection to the answer. */
+/** @limit Timeout of a webhook. */
 const TIMEOUT_MS = 10_000;
 
 interface WebNeeds {

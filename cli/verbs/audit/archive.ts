@@ -31,7 +31,9 @@ import {
 import { followArchive, runLines, runValue } from '../../views/archive.ts';
 import { readingProgress } from '../../views/audit-text.ts';
 
+/** @limit Shortest `--every` of `audit archive`. */
 const LEAST_EVERY_MS = 10_000;
+/** @limit Longest `--every` of `audit archive`. */
 const MOST_EVERY_MS = 6 * HOUR_MS;
 
 const Every = z.string().transform((text, context) => {

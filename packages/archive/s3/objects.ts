@@ -35,7 +35,7 @@ type WriteCondition = { readonly absent: true } | { readonly tag: string };
 
 type Written = { readonly kind: 'written'; readonly tag: string } | { readonly kind: 'refused' };
 
-/** Larger objects go in parts. */
+/** @limit Size from which on an object is uploaded in parts. */
 const WHOLE_BYTES = 8 * 1024 * 1024;
 /** A listing of more names is nobody's archive. */
 const MOST_LISTED = 5_000_000;

@@ -11,7 +11,10 @@ import {
 } from '@aws-sdk/client-s3';
 import type { S3Encryption, S3Place } from '../store.ts';
 
-/** Of one request, with what it waits for in between, and the last failure is told. */
+/**
+ * Of one request, with what it waits for in between, and the last failure is told.
+ * @limit Attempts of one request to object storage.
+ */
 const MOST_ATTEMPTS = 5;
 const CONNECT_MS = 10_000;
 /** Without a byte. */

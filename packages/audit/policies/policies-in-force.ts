@@ -21,7 +21,10 @@ import { readWholeTopic } from '../events/reading.ts';
 import { SETTLED_MS } from '../verify/coverage.ts';
 import type { PolicyHistory } from './policy-history.ts';
 
-/** A key that was deleted is known for a day; nobody knows when exactly a broker forgets it. */
+/**
+ * A key that was deleted is known for a day; nobody knows when exactly a broker forgets it.
+ * @limit Time for which the audit knows a deleted policy. Keep it below `delete.retention.ms`.
+ */
 const TOMBSTONES_KEPT_MS = 23 * HOUR_MS;
 
 /** Why a set of policies cannot have been the one to decide under; or why nobody can tell, where the topic was made anew since. */
@@ -203,7 +206,10 @@ function withoutForgotten(
     .map((span) => (span.toMs <= mostMs ? span : { ...span, toMs: mostMs, endedBy: null }));
 }
 
-/** Deciders follow the topic all the time, and read it again every five minutes; then a record may wait for its broker. */
+/**
+ * Deciders follow the topic all the time, and read it again every five minutes; then a record may wait for its broker.
+ * @limit Time for which a decision by the previous policy is accepted. Keep it above `POLICY_RECHECK_MS`.
+ */
 const LAG_MS = SETTLED_MS;
 
 const heldAt = (spans: readonly Span[], atMs: number): boolean =>

@@ -3,14 +3,21 @@ import { HOUR_MS } from '../../process/durations.ts';
 import type { TimeRange } from '../../records/read-log.ts';
 import type { Deviation, Findings } from './findings.ts';
 
-/** Results may come late, from a node that could not reach the log; commands so long before a range are read too. */
+/**
+ * Results may come late, from a node that could not reach the log; commands so long before a range are read too.
+ * @limit Delay within which `audit verify` expects a result.
+ */
 export const LATE_RESULT_MS = 24 * HOUR_MS;
-/** What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part. */
+/**
+ * What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part.
+ * @limit Delay within which `audit verify` expects related messages.
+ */
 export const SETTLED_MS = HOUR_MS / 6;
 
 /**
  * So long before and behind a range decisions are read for the heads that name some in it: a head comes within ten minutes of the
  * first that it names.
+ * @limit Time around a range in which `audit verify` looks for heads. Keep it above `HEAD_EVERY_MS`.
  */
 export const AROUND_MS = 2 * SETTLED_MS;
 

@@ -37,7 +37,10 @@ const INPUT_TOPICS: readonly TopicName[] = Object.values(DECIDES_ON).flat();
 /** The topic of that name, when anybody decides on its messages. */
 const inputTopicOf = (name: string): TopicName | undefined => INPUT_TOPICS.find((one) => one === name);
 
-/** Of a decider that lags further behind than this, each message is read again. */
+/**
+ * Of a decider that lags further behind than this, each message is read again.
+ * @limit Message cache of each thread of `audit verify`.
+ */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
 /** The messages of one partition that are decided on: decisions follow them at some distance. */

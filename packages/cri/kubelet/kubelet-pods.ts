@@ -137,7 +137,10 @@ interface KubeletConnection extends Disposable {
   get(path: string): Promise<Answer>;
 }
 
-/** An inventory waits for the answer, and an order for the inventory. */
+/**
+ * An inventory waits for the answer, and an order for the inventory.
+ * @limit Timeout of a kubelet request. Keep it at or below `MAX_PODS_AGE_MS`.
+ */
 const TIMEOUT_MS = 5_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 

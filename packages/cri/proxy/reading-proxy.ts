@@ -46,8 +46,12 @@ interface ReadingProxy extends AsyncDisposable {
   problem(): string | null;
 }
 
-/** An agent has two connections, one for CRI and one for containerd's own API. */
+/**
+ * An agent has two connections, one for CRI and one for containerd's own API.
+ * @limit Connections of `cri-proxy`.
+ */
 const MAX_CONNECTIONS = 16;
+/** @limit Concurrent calls of one of its connections. */
 const MAX_CALLS_OF_A_CONNECTION = 128;
 /** What Node.js may hold of one connection, in megabytes: of all of them together half of what the unit may have. */
 const MAX_HELD_OF_A_CONNECTION_MB = 4;

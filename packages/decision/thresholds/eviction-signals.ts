@@ -28,7 +28,10 @@ export const signalWatches = (signal: string): Watched | null => {
   return known.success ? WATCHED[known.data] : null;
 };
 
-/** Buckets of a disk's history span a minute at most; where two lie further apart nobody looked in between. */
+/**
+ * Buckets of a disk's history span a minute at most; where two lie further apart nobody looked in between.
+ * @limit Longest gap between samples in a grace period.
+ */
 export const MAX_GAP_MS = 60_000;
 
 const CONTAINERFS_SIGNALS: Readonly<Record<Resource, EvictionSignal>> = {

@@ -22,7 +22,10 @@ export interface OwnReadings {
   readonly nowMs: number;
 }
 
-/** As far back as readings are kept: a reclaim of many rounds takes long. */
+/**
+ * As far back as readings are kept: a reclaim of many rounds takes long.
+ * @limit Time for which a threshold that was met still justifies a reclaim.
+ */
 const LATELY_MS = 120 * 60_000;
 
 interface Amounts {

@@ -133,9 +133,15 @@ const MEBIBYTE = 1024 * 1024;
 /** What a relief writes at the most, several times over: so much is free in the file, and so long is its journal. */
 const SPACE_BYTES = 8 * MEBIBYTE;
 const RESERVE_BYTES = SPACE_BYTES + MEBIBYTE;
-/** On a disk with less than this nothing is made larger. */
+/**
+ * On a disk with less than this nothing is made larger.
+ * @limit Free disk space below which the embedded log does not grow.
+ */
 const ROOM_BYTES = 4 * SPACE_BYTES;
-/** Below this people are told, while everything can still be written. */
+/**
+ * Below this people are told, while everything can still be written.
+ * @limit Free disk space below which `fleetgc run` warns. Equal to `LOW_STATE_BYTES`.
+ */
 const LOW_BYTES = 8 * ROOM_BYTES;
 
 const reserveOf = (path: string): string => `${path}-reserve`;

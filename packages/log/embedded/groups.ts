@@ -5,7 +5,7 @@ import { partitionName, TOPIC_NAMES } from '../partition.ts';
 import type { GroupProgress, WaitingRecord } from '../port.ts';
 import type { RecordsTable } from './records.ts';
 
-/** An owner that was not heard of for so long has lost its group. */
+/** @limit Lease of a group on the embedded log. Keep it at or above two `LEASE_RENEW_MS`. */
 const LEASE_MS = 6000;
 export const LEASE_RENEW_MS = 2000;
 

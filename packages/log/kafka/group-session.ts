@@ -18,12 +18,21 @@ import { PartitionQueue, type Session } from './partition-queue.ts';
 /** kafkajs without a sign of life for so long is taken for dead, whatever it believes of itself. */
 const SILENCE_MS = 4 * SESSION_TIMEOUT_MS;
 const FLUSH_MS = 1000;
-/** A partition that a rebalance brings waits so long at most. */
+/**
+ * A partition that a rebalance brings waits so long at most.
+ * @limit Long poll of services.
+ */
 const LONG_WAIT_MS = 1000;
 
-/** A quarter of a MiB is about a MiB as it was, of each of 32 partitions and more. */
+/**
+ * A quarter of a MiB is about a MiB as it was, of each of 32 partitions and more.
+ * @limit Bytes of a fetch per partition, for services.
+ */
 const MAX_PARTITION_BYTES = 256 * 1024;
-/** Of all partitions in an answer; ours become a third of it. */
+/**
+ * Of all partitions in an answer; ours become a third of it.
+ * @limit Decompressed size of a fetch response of a service.
+ */
 const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
 /** Joins, serves, and leaves again. Resolves after a stop; rejects with what ended the session. */

@@ -11,10 +11,16 @@ import { watchPartitions } from './topics.ts';
 
 type KeyAssignment = Extract<Subscription['assignment'], { kind: 'key' }>;
 
-/** Thousands of nodes wait at each broker. It answers at once when there is something. */
+/**
+ * Thousands of nodes wait at each broker. It answers at once when there is something.
+ * @limit Long poll of nodes.
+ */
 const LONG_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
-/** Orders and commands are small, and so is what a node may take of its machine's memory. */
+/**
+ * Orders and commands are small, and so is what a node may take of its machine's memory.
+ * @limit Decompressed size of a fetch response of a node. Keep it at or above `MOST_BYTES` of `offsets.ts`.
+ */
 const MAX_INFLATED_BYTES = 32 * 1024 * 1024;
 
 interface KeySession extends Session {

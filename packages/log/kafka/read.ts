@@ -18,9 +18,13 @@ import { watchPartitions } from './topics.ts';
 
 /** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
 const LONG_WAIT_MS = 5000;
+/** @limit Long poll of readers of compacted topics ([decision 7](../decisions/0007-waits-of-20-seconds.md)). */
 const FOLLOWING_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
-/** Of all partitions in an answer; ours become half of it. */
+/**
+ * Of all partitions in an answer; ours become half of it.
+ * @limit Decompressed size of a fetch response of a verb.
+ */
 const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
 const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadBuffer): Cursor => ({

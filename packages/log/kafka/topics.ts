@@ -200,6 +200,7 @@ export async function findDifferences(
   });
 }
 
+/** @limit Timeout of topic creation. Keep it at or below `requestMs` of `LIMITS`. */
 const CREATE_TIMEOUT_MS = 15_000;
 const LOOK_AGAIN_MS = 100;
 
@@ -393,7 +394,10 @@ export class DeclaredCheck {
   }
 }
 
-/** How soon somebody is told of partitions that were added behind our back, and stands still: about as long as a command lives. */
+/**
+ * How soon somebody is told of partitions that were added behind our back, and stands still: about as long as a command lives.
+ * @limit Time until new partitions are noticed.
+ */
 const LOOK_EVERY_MS = 60_000;
 
 interface WatchedPartitions {

@@ -1,6 +1,9 @@
 import { LineCounter, parseDocument } from 'yaml';
 
-/** Files that people write take less. */
+/**
+ * Files that people write take less.
+ * @limit Size of a YAML file (policies, options, `node.yaml`, kubeconfigs). A larger one is refused.
+ */
 export const MAX_YAML_BYTES = 1_048_576;
 /** The parser compares each key of a map with all others: so many take it less than a second. */
 const MAX_YAML_SEPARATORS = 10_000;

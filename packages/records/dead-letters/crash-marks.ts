@@ -91,7 +91,10 @@ const isOf = (mark: Mark, record: LogRecord): boolean => {
   );
 };
 
-/** A process may end for many reasons while it has a message in hand; hardly twice over the same. */
+/**
+ * A process may end for many reasons while it has a message in hand; hardly twice over the same.
+ * @limit Process crashes on one message before it is skipped.
+ */
 const MOST_DEATHS = 2;
 
 export const isDeadly = (deaths: number): boolean => deaths >= MOST_DEATHS;

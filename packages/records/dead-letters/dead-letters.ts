@@ -163,6 +163,7 @@ function deadLetter(
 /**
  * Larger values are not kept a second time: they lie at their position, and what is small compressed would be a bomb for every reader
  * of dead letters too.
+ * @limit Size of a value that a dead letter keeps.
  */
 export const MAX_LETTER_VALUE_BYTES = 4 * 1024 * 1024;
 
@@ -171,7 +172,7 @@ const keptValue = (value: Buffer | null): Pick<DeadLetter, 'value' | 'omittedByt
     ? { value: null, omittedBytes: value.length }
     : { value: value?.toString('base64') ?? null, omittedBytes: 0 };
 
-/** Dead letters of one key in a minute that are kept whole. */
+/** @limit Dead letters per key and minute. More are counted only. */
 export const DEAD_LETTERS_PER_MINUTE = 10;
 /** Keys are given by whoever publishes: the memory for them is bounded, and those not seen for longest go first. */
 const MAX_KEYS = 10_000;

@@ -59,8 +59,12 @@ export interface MessageOutcome {
   readonly failed: boolean;
 }
 
-/** More than this share of the messages of at least so many keys, within a minute, is a flood. */
+/**
+ * More than this share of the messages of at least so many keys, within a minute, is a flood.
+ * @limit Share of invalid messages at which a service pauses.
+ */
 const FLOOD_SHARE = 0.2;
+/** @limit Keys that must send invalid messages for that pause. */
 const FLOOD_KEYS = 5;
 const WINDOW_MS = 60_000;
 /** The share before a whole minute was seen: most nodes that report once a minute are not heard yet, and a few bad ones are. */

@@ -16,7 +16,10 @@ export type PrivateKeySource =
   /** Which writes it to stdout. */
   | { readonly kind: 'command'; readonly command: Command };
 
-/** One that asks a service elsewhere may have to log in first. */
+/**
+ * One that asks a service elsewhere may have to log in first.
+ * @limit Timeout of a key command.
+ */
 const COMMAND_TIMEOUT_MS = 30_000;
 /** As much as a file may have. */
 const MAX_OUTPUT_BYTES = 16_384;

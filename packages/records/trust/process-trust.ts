@@ -64,7 +64,10 @@ interface ProcessTrustSettings {
   readonly nowMs: () => number;
 }
 
-/** How often `gc.keys` is read from its start again, to see that nothing of it is gone. */
+/**
+ * How often `gc.keys` is read from its start again, to see that nothing of it is gone.
+ * @limit Period in which `gc.keys` is read from its start.
+ */
 const KEYS_RECHECK_MS = 300_000;
 
 /** Follows the keys for as long as the process runs, where they count. */
@@ -127,7 +130,10 @@ export function trustOf(
   return judgingApart(kind === 'required' ? required : warns, facts === 'off' ? TRUST_OFF : warns);
 }
 
-/** Of each topic; where a whole fleet does not sign yet, the metric tells enough. */
+/**
+ * Of each topic; where a whole fleet does not sign yet, the metric tells enough.
+ * @limit Messages per topic and minute that `--trust warn` logs.
+ */
 const MOST_WARNINGS_PER_MINUTE = 20;
 
 function warning(required: RequiredTrust, { logger, metrics, sources }: Telling): Trust {

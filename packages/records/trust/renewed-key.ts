@@ -25,6 +25,7 @@ export interface Signing {
 /**
  * Nodes and services read who vouches for a key at their own pace. Whoever has not read for so long holds anyway, so that
  * nobody meets a key that it does not know yet.
+ * @limit Wait before a renewed key signs, until all processes know its certificate.
  */
 const KNOWN_BY_ALL_MS = 30_000;
 

@@ -43,7 +43,10 @@ interface Published {
   readonly who: Omit<SettledCandidate, 'how'>;
 }
 
-/** Published again after so long, so that what was lost or has expired heals. */
+/**
+ * Published again after so long, so that what was lost or has expired heals.
+ * @limit Period in which an unchanged candidate is published again. Keep it at or above the lifetime of a command.
+ */
 const AGAIN_AFTER_MS = 600_000;
 /** All else waits while candidates are counted: whoever may write many objects could have that take minutes. */
 const COUNT_FOR_MS = 200;
@@ -51,7 +54,7 @@ const COUNT_FOR_MS = 200;
 export const BETWEEN_COUNTS_MS = 10;
 /** What settled waits so long for company: each fact costs a decision and its records, and nothing follows from this one. */
 const SETTLED_WAITS_MS = 1_000;
-/** A fact is no larger, as JSON. */
+/** @limit Size of an ownership fact. */
 const MAX_FACT_BYTES = 512 * 1024;
 
 /** Which candidates are to be published: those that are new or changed, and all of them now and then. */

@@ -31,7 +31,10 @@ interface KeepingCensus {
   readonly isReady: () => boolean;
 }
 
-/** It goes through all objects. */
+/**
+ * It goes through all objects.
+ * @limit Period of the census.
+ */
 const CENSUS_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 /** What was read just now says little of owners that may be behind. */
@@ -99,7 +102,10 @@ class CensusTaker {
 
 const fingerprintOf = (findings: CensusFindings): string => sha256Hex(JSON.stringify(findings));
 
-/** What is being deleted for so long is not about to go. */
+/**
+ * What is being deleted for so long is not about to go.
+ * @limit Age of a deletion after which its finalizers count as stuck.
+ */
 const STUCK_AFTER_MS = 600_000;
 const MAX_REASON_LENGTH = 500;
 

@@ -37,10 +37,13 @@ interface ClusterGraphOptions {
 /** References of all objects beyond ten of each; one takes about half a kilobyte (cluster A1). */
 const MAX_FURTHER_REFERENCES = 200_000;
 
-/** After its definition was deleted a kind counts as withdrawn only after so long: upgrades of operators delete definitions and apply them again (cluster S17). */
+/**
+ * After its definition was deleted a kind counts as withdrawn only after so long: upgrades of operators delete definitions and apply them again (cluster S17).
+ * @limit Time after which a kind without definition counts as withdrawn (S17).
+ */
 const WITHDRAWN_AFTER_MS = 60_000;
 
-/** Nothing is published before every kind is settled, or so long (cluster I10). */
+/** @limit Wait for all kinds before an agent publishes, as upstream (I7). */
 const MAX_SYNC_MS = 30_000;
 
 /** All that is known of one cluster in one session: what reflectors read comes in, and candidates go out. */

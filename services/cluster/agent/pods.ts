@@ -33,7 +33,10 @@ interface PodPublishing {
   readonly wentBack: () => boolean;
 }
 
-/** As often as upstream looks (cluster J1, N10). */
+/**
+ * As often as upstream looks (cluster J1, N10).
+ * @limit Period in which pods are checked, as upstream.
+ */
 const LOOK_EVERY_MS = 20_000;
 /** How soon it is looked again while nothing can be concluded, or where something else may be decided. */
 const WAIT_MS = 1_000;

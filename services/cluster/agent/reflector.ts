@@ -53,7 +53,10 @@ interface Problem {
  */
 const GOES_ON: ReadonlySet<WatchEnd['why']> = new Set(['closed', 'silent']);
 
-/** About an hour of silence: a proxy on the way may hold back what happens, and then only a list tells it. */
+/**
+ * About an hour of silence: a proxy on the way may hold back what happens, and then only a list tells it.
+ * @limit Silent watches in a row before a kind is listed again.
+ */
 const MOST_SILENT_WATCHES = 15;
 
 const HELD_BACK: WatchEnd = {

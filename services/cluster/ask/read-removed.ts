@@ -44,7 +44,10 @@ export interface ReadRemoved {
   readonly unreadable: number;
 }
 
-/** What is held in memory of what one question is answered with. */
+/**
+ * What is held in memory of what one question is answered with.
+ * @limit Objects of one `fleetgc undo`.
+ */
 const MAX_OBJECTS = 10_000;
 const MAX_MANIFEST_CHARACTERS = 128 * 1024 * 1024;
 

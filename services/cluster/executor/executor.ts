@@ -29,6 +29,7 @@ export interface ClusterExecutorDeps extends ExecutorPorts {
   readonly requestsPerSecond: number;
 }
 
+/** @limit Objects that wait. Further commands are refused as `too-many-waiting`. */
 const MOST_WAITING = 50_000;
 /** How long an owner waits before it is seen again whether its dependents were tried. */
 const AFTER_DEPENDENTS_MS = 20;
@@ -287,7 +288,7 @@ export class ClusterExecutor {
 /** What an executor asks of an API server, after twice as many at once (cluster F12). */
 const requestBucket = (perSecond: number): TokenBucket => tokenBucket(perSecond, 2 * perSecond);
 
-/** As upstream's collector has. */
+/** @limit Objects that an executor processes at once, as upstream. */
 const MOST_WORKERS = 20;
 /** So long a request may wait for the others: what was looked at last should hold at the deed. */
 const MOST_PACED_MS = 400;

@@ -106,7 +106,7 @@ export interface OpenIntent {
   readonly told: ReadonlyMap<string, OutcomeName>;
 }
 
-/** So long after the end of a command a request of it may be under way. */
+/** @limit Time after its end in which a request of a command can still take effect. */
 export const UNDER_WAY_MS = 60_000;
 
 /** By the API server's clock: from then on no executor changes anything for the command. */

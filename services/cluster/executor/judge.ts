@@ -91,7 +91,10 @@ export async function liveObject<Seen extends ObjectMetadata>(
 
 /** Of those that went: as many as an agent remembers (`packages/owner-graph/gone-objects.ts`). */
 const MAX_OWNERS = 10_000;
-/** Beyond so many orders in an hour it is not told apart any more which owners they name. */
+/**
+ * Beyond so many orders in an hour it is not told apart any more which owners they name.
+ * @limit Owners whose deletion an executor remembers for an hour. With more, it deletes no dependents of absent owners.
+ */
 const MAX_ORDERED = 100_000;
 
 interface OrphanedOwnersParts {

@@ -115,7 +115,10 @@ export interface KindDefinition {
   readonly createdAtMs: number | null;
 }
 
-/** A kind that was served for so long without a definition has none. Right after its definition went an API server may still serve it. */
+/**
+ * A kind that was served for so long without a definition has none. Right after its definition went an API server may still serve it.
+ * @limit Time without a definition after which a kind counts as removed.
+ */
 const WITHOUT_FOR_MS = 5_000;
 /** What was seen longer ago says nothing: a definition may have come and gone since. */
 const SEEN_WITHIN_MS = 30_000;

@@ -273,7 +273,7 @@ const unknownNamespace = (unknown: Unknown, name: string): Stop =>
   );
 
 const SAME = 'same';
-/** How often it is asked where nothing is to be done. */
+/** @limit Period in which an executor checks the identity of the cluster. */
 const LOOK_EVERY_MS = 10_000;
 
 /**

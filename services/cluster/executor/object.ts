@@ -46,7 +46,10 @@ import { PROOF_HOLDS_MS } from './proofs.ts';
 import type { RemovalCounts } from './rates.ts';
 import { saveManifest } from './save-manifest.ts';
 
-/** So often an object that others change is read and judged again before it waits (cluster D15). */
+/**
+ * So often an object that others change is read and judged again before it waits (cluster D15).
+ * @limit Conflicts after which an object waits.
+ */
 const MOST_CONFLICTS = 5;
 /** How long an event log that does not take an intent, or results, is left alone. */
 const LOG_WAIT_MS = 1_000;

@@ -15,7 +15,7 @@ const LAST_PUBLISH_MS = 2_000;
 /** Beyond so many unpublished results no more commands are taken. */
 const MAX_UNPUBLISHED = 10_000;
 
-/** With so many objects done whose results the log does not have, nothing more is done. */
+/** @limit Processed objects without a result on the event log. With more, the executor stops. */
 const MOST_UNRECORDED_OBJECTS = 200;
 
 /**

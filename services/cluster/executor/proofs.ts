@@ -1,6 +1,9 @@
 /** As many as upstream remembers (cluster N3). */
 const MAX_PROOFS = 500;
-/** And not longer than this, while upstream has no end: a restored cluster brings owners back. */
+/**
+ * And not longer than this, while upstream has no end: a restored cluster brings owners back.
+ * @limit Age of a proof that an owner is absent (N3).
+ */
 export const PROOF_HOLDS_MS = 2_000;
 
 /** What was proved a moment ago of objects that many others name: owners that are absent, and whether a namespace is kept. */

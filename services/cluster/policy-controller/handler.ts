@@ -20,7 +20,10 @@ import { heardNodes, type PolicyReach, reachesOf, type Standing, statusOf } from
 import { changesAnything, planWrites, type Verdict, type WritePlan } from './plan-writes.ts';
 import { broughtBy, POLICY_FORM, type PolicyObject } from './written-policy.ts';
 
-/** More than people write for one cluster; with more of them nothing is changed. */
+/**
+ * More than people write for one cluster; with more of them nothing is changed.
+ * @limit Policies of one cluster written as Kubernetes objects.
+ */
 const MOST_OBJECTS = 500;
 /** Of the specs of all of them together: each pass reads them, and each node of the fleet. */
 const MOST_CHARACTERS = 1_000_000;

@@ -8,7 +8,10 @@ import type { Count } from '../../../packages/process/metrics.ts';
 import { POLICY_OBJECTS } from '../../../schemas/policy/policy-object.ts';
 import { type ControllerParts, type PassDone, PolicyReconciler } from './handler.ts';
 
-/** What a watch has missed, and what others did on the log, is found so soon. */
+/**
+ * What a watch has missed, and what others did on the log, is found so soon.
+ * @limit Period in which the policy controller compares the cluster with the log.
+ */
 const PASS_EVERY_MS = 60_000;
 const BACKOFF: RetryBackoff = { firstMs: 1_000, mostMs: 60_000 };
 const WATCH_BACKOFF: RetryBackoff = { firstMs: 1_000, mostMs: 30_000 };

@@ -26,7 +26,10 @@ export const readPeople = (path: string): readonly TokenHolder[] =>
 const COOKIE = 'fleetgc_session';
 /** A browser takes a cookie of such a name by TLS alone, and gives it to no other name or path of the host. */
 const SECURE_COOKIE = `__Host-${COOKIE}`;
-/** A working day. */
+/**
+ * A working day.
+ * @limit Lifetime of a session of the dashboard.
+ */
 const LIFETIME_MS = 12 * HOUR_MS;
 const MOST_COOKIE_LENGTH = 4096;
 

@@ -30,7 +30,10 @@ interface DeskNeeds {
   readonly now: () => number;
 }
 
-/** So many things a person may do; a program that acts in their name is stopped there. */
+/**
+ * So many things a person may do; a program that acts in their name is stopped there.
+ * @limit Actions of one user per minute.
+ */
 const MOST_IN_A_MINUTE = 30;
 /** Somebody waits for the answer. */
 const LONGEST_MS = 60_000;

@@ -5,7 +5,10 @@ import { newsOf } from '../../../packages/read-model/nodes.ts';
 import type { ActivityRow } from '../../../packages/read-model/rows.ts';
 import type { Simulations } from '../simulation/simulations.ts';
 
-/** Each holds a connection. */
+/**
+ * Each holds a connection.
+ * @limit Pages that follow updates.
+ */
 const MOST_READERS = 200;
 /** So that one person cannot have all the places; each view has one. */
 const MOST_READERS_OF_A_PERSON = 20;

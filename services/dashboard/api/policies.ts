@@ -95,6 +95,7 @@ const MOST_BODY_BYTES = 32 * 1024;
 const MOST_PROBLEMS = 50;
 /** A page asks once somebody stops typing. */
 export const POLICY_QUESTIONS = { atOnce: 2, inAMinute: 120 } as const;
+/** @limit Days of one simulation of the dashboard. */
 const MOST_DAYS = 14;
 const REGRET_WINDOW_MS = 24 * HOUR_MS;
 /** The name under which problems of a text are told. */

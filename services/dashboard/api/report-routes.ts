@@ -8,7 +8,7 @@ import { type Read, sharingLog } from '../readings.ts';
 import { GivenFile } from './answer.ts';
 import { type Asked, EpochMs, type Route, route } from './route.ts';
 
-/** Of a longer time the command line makes a report. */
+/** @limit Days of one report of the dashboard. */
 const MOST_DAYS = 92;
 
 const range = { from: EpochMs, to: EpochMs.nullable().default(null) };

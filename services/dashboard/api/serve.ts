@@ -56,6 +56,7 @@ interface Served extends PolicyNeeds {
   readonly logger: Logger;
 }
 
+/** @limit Connections and timeouts of the dashboard. */
 const BOUNDS: HttpBounds = {
   mostConnections: 400,
   // A browser takes up to six, one of them for what is new. Many people may come by one address that no proxy names.

@@ -135,6 +135,7 @@ export class Simulations implements AsyncDisposable {
 /** What a thread may keep; one that needs more ends, and takes nothing along. */
 const OLD_MIB = 1_024;
 const YOUNG_MIB = 24;
+/** @limit Timeout of a simulation of the dashboard. */
 const MOST_MS = 30 * MINUTE_MS;
 const END_WITHIN_MS = 5_000;
 

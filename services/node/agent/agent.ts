@@ -289,6 +289,7 @@ export type TaskSchedule = (
   signal: AbortSignal,
 ) => Promise<void>;
 
+/** @limit Periods of the disk sample, the usage check and the state save. Keep the usage check equal to `DETECT_EVERY_MS`. */
 const EVERY_MS: Readonly<Record<AgentTask, number>> = { sample: 1_000, detect: 10_000, save: 10_000 };
 
 /** As on a node, where nobody tells when something changed. */

@@ -48,7 +48,10 @@ export type ContentReading = (images: readonly DetectedImage[]) => Promise<Image
 /** Of images that nobody asks about. */
 export const NO_CONTENTS: ImageContents = { layers: null, originOf: () => undefined };
 
-/** Nobody waits longer for what makes a plan more exact. What was learned meanwhile is kept for the next time. */
+/**
+ * Nobody waits longer for what makes a plan more exact. What was learned meanwhile is kept for the next time.
+ * @limit Wait of an inventory for layers and leases of containerd.
+ */
 const WITHIN_MS = 3_000;
 
 /** By image, whether it was pulled. */

@@ -77,6 +77,7 @@ interface PublishedReadings {
   readonly atMs: number;
 }
 
+/** @limit Period of disk statistics without changes. `SILENT_AFTER_MS` and `TURN_MS` depend on it. */
 const PUBLISH_EVERY_MS = 60_000;
 
 /** Whether the readings differ enough from those published last, or a minute has passed. */
@@ -138,6 +139,7 @@ type History = DiskHistory[FilesystemName];
 const TEN_SECONDS_MS = 10_000;
 /** Younger buckets span ten seconds, older ones a minute. */
 const FINE_FOR_MS = 10 * MINUTE_MS;
+/** @limit Disk history of a node. `LONGEST_GRACE_PERIOD_MS` and `LATELY_MS` depend on it. */
 const KEPT_FOR_MS = 120 * MINUTE_MS;
 
 const NOTHING: History = { availableBytes: [], inodesFree: [] };

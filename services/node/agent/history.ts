@@ -16,7 +16,10 @@ export interface ImageHistory {
   readonly records: ImageRecords;
 }
 
-/** Beyond it nobody knows what the clock or the images did meanwhile. */
+/**
+ * Beyond it nobody knows what the clock or the images did meanwhile.
+ * @limit Downtime of an agent after which its image history no longer counts.
+ */
 const LONGEST_BELIEVED_GAP_MS = DAY_MS;
 
 /**
@@ -164,7 +167,10 @@ export interface Watch {
   readonly steadySince: Instant;
 }
 
-/** So often a kubelet looks at what is in use (B2, C7): a use that is shorter may go unseen by both. */
+/**
+ * So often a kubelet looks at what is in use (B2, C7): a use that is shorter may go unseen by both.
+ * @limit Gap between usage checks after which the minimum age starts again (B2, C7).
+ */
 const LONGEST_BREAK_MS = 5 * MINUTE_MS;
 /** Reading two clocks takes a moment on a busy machine; nobody waits for so short an age. */
 const LARGEST_JITTER_MS = 2_000;

@@ -53,10 +53,15 @@ export const INITIAL_PACING: Pacing = {
   answeredIds: [],
 };
 
+/** @limit Wait for more container exits before an inventory reports them. */
 const DEATH_DEBOUNCE_MS = 5_000;
+/** @limit Delay of the inventory after a change. Shorter fills the event log. */
 const CHANGE_EVERY_MS = 60_000;
+/** @limit Period of inventories without changes. `KNOWN_FOR_MS` and `ORDER_HOLDS_MS` of `simulate` depend on it. */
 const INTERVAL_MS = 300_000;
+/** @limit Shortest pause between requested inventories. It doubles up to `MAX_ANSWER_GAP_MS`. */
 const MIN_ANSWER_GAP_MS = 10_000;
+/** @limit Longest such pause, reached while the facts do not change. */
 const MAX_ANSWER_GAP_MS = 300_000;
 const REMEMBERED_ANSWERS = 32;
 

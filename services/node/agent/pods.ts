@@ -116,7 +116,10 @@ export interface PodEvidence {
 
 export const NO_EVIDENCE: PodEvidence = { kubeletInstance: null, missingSinceMs: new Map() };
 
-/** Two good answers must lie so far apart before a UID that both lack is gone. */
+/**
+ * Two good answers must lie so far apart before a UID that both lack is gone.
+ * @limit Time between two kubelet responses without a pod before the pod counts as gone.
+ */
 const GONE_AFTER_MS = 60_000;
 
 /**

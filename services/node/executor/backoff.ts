@@ -10,6 +10,7 @@ import {
   MAX_BACKOFF_OBJECTS,
 } from '../../../schemas/state/removal-backoff.ts';
 
+/** @limit First wait after a failed removal (M33). It doubles up to `MAX_BACKOFF_MS`. */
 const FIRST_BACKOFF_MS = 60_000;
 
 export type BackoffEntry = BackoffFile['objects'][number];

@@ -409,7 +409,10 @@ const agedUntilMs = (takenAt: Instant, now: Instant): number =>
 /** Rejects with `PODS_UNREADABLE` while it cannot be told which pods there are. */
 export type PodsNow = () => Promise<readonly Pick<KubeletPod, 'uid'>[]>;
 
-/** So old the kubelet's answer may grow while the runtime is read. */
+/**
+ * So old the kubelet's answer may grow while the runtime is read.
+ * @limit Age of the kubelet response at a removal.
+ */
 export const MAX_PODS_AGE_MS = 5_000;
 
 /** The pods that the kubelet knew at `answeredAt`. */

@@ -87,7 +87,10 @@ export interface NodeExecutor {
 }
 
 const LAST_PUBLISH_MS = 2_000;
-/** A process that just started has not read the policies yet; commands of its journal wait so long for them. */
+/**
+ * A process that just started has not read the policies yet; commands of its journal wait so long for them.
+ * @limit Wait of a journaled command for policies after a restart.
+ */
 const POLICIES_WAIT_MS = 10_000;
 const POLICIES_POLL_MS = 50;
 

@@ -18,9 +18,15 @@ import {
 import { Instant } from '../../../schemas/events/time.ts';
 import { lostRate, RemovalRate } from './local-rules.ts';
 
-/** More commands than this do not wait: the oldest not begun rests on the oldest facts and makes room. */
+/**
+ * More commands than this do not wait: the oldest not begun rests on the oldest facts and makes room.
+ * @limit Commands that wait in the journal. `JOURNAL_BYTES` follows from it.
+ */
 export const MAX_WAITING = 16;
-/** With so many events the log is not taking, no more commands are taken from it either. */
+/**
+ * With so many events the log is not taking, no more commands are taken from it either.
+ * @limit Unpublished results above which no command is taken. `JOURNAL_BYTES` follows from it.
+ */
 export const MAX_UNPUBLISHED = 1_000;
 /** So many ids of ended commands are remembered; a command lives at most ten minutes, so older ones are refused as expired. */
 export const MAX_APPLIED_IDS = 1_000;

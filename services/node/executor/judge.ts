@@ -102,7 +102,10 @@ export class Judge {
   }
 }
 
-/** So often the facts may grow old before one step of a removal, before the object is left alone. */
+/**
+ * So often the facts may grow old before one step of a removal, before the object is left alone.
+ * @limit Times that facts can expire before a removal is given up.
+ */
 const MAX_JUDGEMENTS = 3;
 
 /** What the removal of one object asks before each step that nobody can undo. */

@@ -17,7 +17,10 @@ import type { Journal } from './journal.ts';
 
 /** The agent sees for itself what is gone for longer than its 10 s between detections. */
 const POLL_MS = 1_000;
-/** As long again as the runtime had already. */
+/**
+ * As long again as the runtime had already.
+ * @limit Time that a removal past its deadline is watched for completion. Keep it equal to the timeout in `CALL_TIMEOUTS`.
+ */
 const WATCHED_MS = 600_000;
 
 /**

@@ -13,7 +13,10 @@ import { yamlValueOf } from '../../../packages/process/options/yaml.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { ImageGlobs } from '../../../schemas/policy/glob.ts';
 
-/** So long a file that restricts less has to stay as it is, since it may be half of one that is being written. */
+/**
+ * So long a file that restricts less has to stay as it is, since it may be half of one that is being written.
+ * @limit Time that a less strict `node.yaml` must be unchanged before it applies.
+ */
 export const STABLE_MS = 10_000;
 
 /** Which file is the node's own. */
@@ -194,7 +197,10 @@ function openLocalMark(directory: Pick<StateDirectory, 'open'>, logger: Logger):
   };
 }
 
-/** A larger file is no list of patterns but a mistake. */
+/**
+ * A larger file is no list of patterns but a mistake.
+ * @limit Size of `node.yaml`.
+ */
 const MAX_BYTES = 65_536;
 
 const NO_LIMIT = 'must be a whole number, 0 or more, or null';

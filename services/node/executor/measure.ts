@@ -7,7 +7,10 @@ import { OBJECT_KINDS, REMOVALS } from '../../../schemas/events/object-kinds.ts'
 import type { ReclaimTarget } from '../../../schemas/events/reclaim.ts';
 import type { Measured } from '../../../schemas/events/result.ts';
 
-/** Space becomes free some time after a removal returned; so long is waited for it. */
+/**
+ * Space becomes free some time after a removal returned; so long is waited for it.
+ * @limit Time that the disk is measured after a removal. `SETTLES_WITHIN_MS` depends on it.
+ */
 export const SETTLE_MS = 2_000;
 const POLL_MS = 50;
 /** If fewer bytes than this share of an image's counted size became free, something else wrote meanwhile, in percent. */

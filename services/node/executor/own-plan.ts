@@ -46,6 +46,7 @@ export interface OwnPlan {
 /**
  * A command can take ten minutes, in which its first plan becomes wrong. A plan scans the whole node, so one for each
  * object would cost more than the removals; so long a scan after the last one is no load.
+ * @limit Age of the executor's own plan that confirms a command.
  */
 const MAX_PLAN_AGE_MS = 10_000;
 

@@ -102,7 +102,10 @@ export function jobStateOf(facts: ExpiryFacts | null): JobState {
   return facts.finished === null ? 'unfinished' : 'finished';
 }
 
-/** From so many objects on it is doubted that a rule means such a part of a kind. */
+/**
+ * From so many objects on it is doubted that a rule means such a part of a kind.
+ * @limit Objects from which on the share of a kind can be held (S11).
+ */
 const LEAST_HELD = 10;
 
 /** How many objects of a kind are over, by their annotations or by rules. */

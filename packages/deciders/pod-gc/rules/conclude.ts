@@ -30,7 +30,10 @@ export interface PodCircumstances {
   readonly wentBack: boolean;
 }
 
-/** A node has to be missing for so long: its events may be behind, and it may come back (cluster J6). */
+/**
+ * A node has to be missing for so long: its events may be behind, and it may come back (cluster J6).
+ * @limit Time that a node is missing before its pods are removed, as upstream (J6).
+ */
 export const QUARANTINE_MS = 40_000;
 
 interface Cause {

@@ -31,7 +31,10 @@ export type Thresholds = (stats: DiskStats, policy: Policy) => readonly Finding[
 /** What a choice looks at beside the thresholds. */
 type Facts = Pick<DiskStats, 'filesystems' | 'takenAt'>;
 
-/** Disk statistics come once a minute while nothing changes. */
+/**
+ * Disk statistics come once a minute while nothing changes.
+ * @limit Turn of each of several full disks (J13). Keep it at or above `PUBLISH_EVERY_MS`.
+ */
 const TURN_MS = 60_000;
 
 /**

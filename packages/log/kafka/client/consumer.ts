@@ -14,8 +14,12 @@ import type { Cluster } from './cluster.ts';
 import { protocolType } from './errors.ts';
 import type { KafkaOptions } from './options.ts';
 
-/** A member that was silent for so long has lost its partitions. */
+/**
+ * A member that was silent for so long has lost its partitions.
+ * @limit Session timeout of a consumer group. Keep it at or above three `HEARTBEAT_MS`.
+ */
 export const SESSION_TIMEOUT_MS = 10_000;
+/** @limit Rebalance timeout of a consumer group. */
 const REBALANCE_TIMEOUT_MS = 15_000;
 const HEARTBEAT_MS = 1000;
 /** All partitions of kafkajs's own loop are paused: it only sleeps so long between its heartbeats, and at a stop. */

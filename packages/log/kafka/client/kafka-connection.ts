@@ -159,7 +159,10 @@ class Health {
   }
 }
 
-/** How often files with secrets are looked at; the wait differs by half, so that a fleet does not come back in step. */
+/**
+ * How often files with secrets are looked at; the wait differs by half, so that a fleet does not come back in step.
+ * @limit Period in which certificates and passwords are read again.
+ */
 const LOOK_EVERY_MS = 10_000;
 
 /** The parts of the process that a test replaces. */

@@ -109,6 +109,7 @@ export class Producer {
 /**
  * All records of one request for one partition are one batch, and the broker's limit (1 MB, if nobody raised it) is for
  * the batch; it is cut below that before compression. A larger record goes alone.
+ * @limit Size of a batch. Keep it below `message.max.bytes` of the brokers.
  */
 const MAX_BATCH_BYTES = 900_000;
 

@@ -14,6 +14,7 @@ interface TimeLimits {
   readonly sends: number;
 }
 
+/** @limit Timeouts of Kafka connections and requests. Keep `requestMs` above the long polls. */
 const LIMITS: Readonly<Record<KafkaOptions['waits'], TimeLimits>> = {
   short: { connectMs: 2500, requestMs: 7500, acknowledgeMs: 5000, silenceMs: 8000, sends: 1 },
   long: { connectMs: 5000, requestMs: 30_000, acknowledgeMs: 10_000, silenceMs: 30_000, sends: 2 },

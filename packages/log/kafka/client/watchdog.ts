@@ -37,7 +37,7 @@ export function watchAnswers(limitMs: number | null, silent: () => FleetGcError)
   };
 }
 
-/** Connections over which nothing came for so long, not even "nothing new", are made anew. */
+/** @limit Silence after which a Kafka connection is replaced. */
 export const SILENCE_MS = 120_000;
 
 /** Of somebody who reads as long as brokers answer. */

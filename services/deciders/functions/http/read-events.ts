@@ -83,7 +83,10 @@ export function readEvents(
   return { readings: events.map((event) => fromStructured(event, reading)) };
 }
 
-/** Events of one request: as many as a slice of the event log. */
+/**
+ * Events of one request: as many as a slice of the event log.
+ * @limit Events of one request.
+ */
 const MOST_EVENTS = 500;
 
 function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refused {

@@ -40,6 +40,7 @@ interface ServeSettings {
   readonly logger: Logger;
 }
 
+/** @limit Connections and timeouts of a function. Behind a proxy all callers share one address. */
 const BOUNDS: HttpBounds = {
   mostConnections: 200,
   mostOfAnAddress: 50,
@@ -142,7 +143,10 @@ function send(request: IncomingMessage, response: ServerResponse, { status, head
   response.end(request.method === 'HEAD' || status === 204 ? undefined : body);
 }
 
-/** Bodies that are in memory at once, of all requests. */
+/**
+ * Bodies that are in memory at once, of all requests.
+ * @limit Request bodies in memory. Keep it within the memory limit of the manifests.
+ */
 const MOST_BODY_BYTES_AT_ONCE = 128 * 1024 * 1024;
 
 /** What all requests together have in memory. */

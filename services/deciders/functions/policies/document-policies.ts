@@ -34,7 +34,7 @@ interface Moment {
   readonly steadyMs: number;
 }
 
-/** The clock of whoever wrote it may be ahead by so much. */
+/** @limit Clock skew of the writer of a policy document. */
 const MOST_AHEAD_MS = 600_000;
 /** What is broken may be mended at any moment, and callers ask all the time. */
 const AGAIN_AFTER_MS = 1_000;
