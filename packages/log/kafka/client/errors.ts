@@ -100,10 +100,20 @@ export const isBetweenLeaders = (error: unknown): boolean =>
     'REQUEST_TIMED_OUT',
   ].includes(protocolType(error) ?? '');
 
+/**
+ * How kafkajs ends the text of a login during which the connection ended, as in a rolling restart: it keeps the text alone of
+ * what happened. A broker that refuses a login says so first.
+ */
+const CUT_OFF =
+  /failed: (Closed connection|Not connected|Connection (timeout|error: .*|closed by the server)|Request .* timed out)$/;
+
+const isRefusedLogin = ({ name, message }: Error): boolean =>
+  name === 'KafkaJSSASLAuthenticationError' && !CUT_OFF.test(message);
+
 function logErrorCode(errors: readonly Error[]): ErrorCode {
   const byType = CODE_BY_TYPE[protocolType(errors[0]) ?? ''];
   if (byType !== undefined) return byType;
-  const unauthorized = errors.some(({ name }) => name === 'KafkaJSSASLAuthenticationError');
+  const unauthorized = errors.some(isRefusedLogin);
   return unauthorized ? 'LOG_UNAUTHORIZED' : 'LOG_UNREACHABLE';
 }
 

@@ -7,9 +7,11 @@ declare module 'kafkajs/src/broker/index.js' {
 }
 
 declare module 'kafkajs/src/cluster/brokerPool.js' {
-  import type { AskOneOfThem } from './kafkajs-repairs.ts';
+  import type { AskOneOfThem, AskPool } from './kafkajs-repairs.ts';
 
-  const pool: { readonly prototype: { withBroker: AskOneOfThem } };
+  const pool: {
+    readonly prototype: { withBroker: AskOneOfThem; connect: AskPool; refreshMetadata: AskPool };
+  };
   export default pool;
 }
 

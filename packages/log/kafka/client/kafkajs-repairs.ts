@@ -12,7 +12,7 @@ import { gzipCodec, zstdCodec } from '../protocol/compression.ts';
 import { decodeFetch } from '../protocol/record-batches.ts';
 import { isRefusal, refusedParts } from './errors.ts';
 
-const { CompressionCodecs, CompressionTypes } = kafkajs;
+const { CompressionCodecs, CompressionTypes, KafkaJSConnectionError } = kafkajs;
 
 /** The version that these repairs were written for. */
 const REPAIRED_VERSION = '2.2.4';
@@ -160,6 +160,27 @@ export const tellRefusals = (withBroker: AskOneOfThem): AskOneOfThem =>
     return answer;
   };
 
+/** What asks a pool of brokers, whatever for. */
+export type AskPool = (this: unknown, ...asked: readonly unknown[]) => Promise<unknown>;
+
+/**
+ * kafkajs forgets a broker whose connection ended, and all of them when a client ends, also while another call waits for one of
+ * them: that one reads in `undefined`, and ends with an error that is told as a fault of our own, and is not tried again. Only
+ * kafkajs's own code runs there.
+ */
+export const unreachableWhenForgotten = (ask: AskPool): AskPool =>
+  async function (this: unknown, ...asked) {
+    try {
+      return await ask.call(this, ...asked);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      const gone = new KafkaJSConnectionError(
+        'the connection to the broker ended while it was asked for metadata',
+      );
+      throw Object.assign(gone, { cause: error });
+    }
+  };
+
 /** An answer to a request that creates topics; the message is the broker's own, or that of its policy. */
 interface CreatedAnswer {
   readonly topicErrors: readonly { readonly topic: string; readonly errorMessage?: string | null }[];
@@ -206,7 +227,10 @@ export function repairKafkajs(): void {
   if (isRepaired) return;
   repairRequestQueue();
   repairFirstAnswer();
-  KafkaBrokerPool.prototype.withBroker = tellRefusals(KafkaBrokerPool.prototype.withBroker);
+  const pool = KafkaBrokerPool.prototype;
+  pool.withBroker = tellRefusals(pool.withBroker);
+  pool.connect = unreachableWhenForgotten(pool.connect);
+  pool.refreshMetadata = unreachableWhenForgotten(pool.refreshMetadata);
   createdV2.parse = withBrokersWords(createdV2.parse);
   createdV3.parse = withBrokersWords(createdV3.parse);
   response.decode = decodeFetch;

@@ -85,6 +85,18 @@ describe('what kafkajs reports, in our words', () => {
     });
   });
 
+  test.each([
+    'SASL PLAIN authentication failed: Closed connection',
+    'SASL SCRAM SHA512 authentication failed: Connection error: read ECONNRESET',
+    'SASL PLAIN authentication failed: Connection closed by the server',
+    'SASL SCRAM SHA512 authentication failed: Not connected',
+    'SASL PLAIN authentication failed: Request SaslAuthenticate(key: 36, version: 1) timed out',
+  ])('a broker that goes away during a login refuses nobody: %s', (message) => {
+    const error = kafkaError('KafkaJSSASLAuthenticationError', message);
+    for (const given of [error, wrapped(error)])
+      expect(toEventLogError(['kafka:9092'], given)).toMatchObject({ code: 'LOG_UNREACHABLE', retry: true });
+  });
+
   test('what has a code already keeps it', () => {
     const error = new FleetGcError('TOPICS_DIFFER', 'other');
     expect(toEventLogError(['kafka:9092'], error)).toBe(error);

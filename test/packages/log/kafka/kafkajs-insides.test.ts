@@ -249,3 +249,65 @@ describe('errors', () => {
     expect(closed).toMatchObject({ host: 'kafka', port: 9092 });
   });
 });
+
+interface Pool {
+  seedBroker: unknown;
+  brokers: Record<string, unknown>;
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  removeBroker(address: { readonly host: string; readonly port: number }): void;
+  refreshMetadata(topics: readonly string[]): Promise<void>;
+}
+
+describe('a broker that is forgotten while it is asked for metadata is away, which is no fault of ours', () => {
+  const BrokerPool: new (of: object) => Pool = load('kafkajs/src/cluster/brokerPool.js');
+  const logger = { debug() {}, error() {}, namespace: () => logger };
+  const address = { host: 'kafka', port: 9092 };
+  const metadata = { brokers: [{ nodeId: 1, ...address, rack: null }], topicMetadata: [] };
+
+  /** A pool of one connected broker; `answer` is what it does when it is asked. */
+  function poolOf(answer: (pool: Pool) => Promise<unknown>, building = async (_: Pool) => {}): Pool {
+    const connectionPool = { ...address, rack: null, destroy: async () => {} };
+    const connectionPoolBuilder = { build: () => building(pool).then(() => connectionPool) };
+    const pool = new BrokerPool({ connectionPoolBuilder, logger });
+    const broker = {
+      nodeId: 1,
+      connectionPool,
+      isConnected: () => true,
+      connect: () => answer(pool),
+      disconnect: async () => {},
+      metadata: () => answer(pool),
+    };
+    pool.seedBroker = broker;
+    pool.brokers = { 1: broker };
+    return pool;
+  }
+
+  const unreachable = { name: 'KafkaJSConnectionError', retriable: true, cause: expect.any(TypeError) };
+
+  test('the last one, by a request whose connection ended', async () => {
+    const pool = poolOf(async () => metadata);
+    const asking = pool.refreshMetadata([]);
+    pool.removeBroker(address);
+    await expect(asking).rejects.toMatchObject(unreachable);
+  });
+
+  test('all of them, by a client that ends', async () => {
+    const another = { nodeId: 2, host: 'another', port: 9092, rack: null };
+    const answer = { ...metadata, brokers: [...metadata.brokers, another] };
+    const pool = poolOf(
+      async () => answer,
+      (of) => of.disconnect(),
+    );
+    await expect(pool.refreshMetadata([])).rejects.toMatchObject(unreachable);
+  });
+
+  test('the first one, while it is connected', async () => {
+    const pool = poolOf(async (of) => {
+      of.seedBroker = undefined;
+    });
+    pool.brokers = {};
+    Object.assign(pool, { hasConnectedBrokers: () => false });
+    await expect(pool.connect()).rejects.toMatchObject(unreachable);
+  });
+});
