@@ -29,6 +29,7 @@ const ROOMS = {
   ],
   'packages/canonical': [],
   'packages/cri': ['packages/process'],
+  'packages/documents': [],
   'packages/deciders': ['packages/canonical', 'packages/decision', 'packages/service'],
   'packages/decision': ['packages/canonical', 'packages/process'],
   'packages/files': ['packages/process'],
@@ -151,7 +152,7 @@ const ROOMS = {
     'packages/records',
     'packages/text',
   ],
-  'services/dashboard/page': ['packages/text'],
+  'services/dashboard/page': ['packages/documents', 'packages/text'],
   'services/deciders': [
     'packages/deciders',
     'packages/read-model',
@@ -559,7 +560,11 @@ const forbidden = [
     from: { path: '^services/dashboard/page/' },
     to: {
       path: IN_ROOMS,
-      pathNot: ['^services/dashboard/page/', '^schemas/reports/', '^packages/text/'],
+      pathNot: [
+        '^services/dashboard/page/',
+        '^schemas/reports/',
+        '^packages/(documents/document\\.ts$|text/)',
+      ],
     },
   },
   {

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { clusterObjectAddress } from './addresses.ts';
 import type { Answered } from './asking.ts';
-import { countText } from './texts.ts';
+import { countText, kindText, nameText } from './texts.ts';
 
 /** In the reader's zone, and in UTC beside it. A clock may tell what is no time. */
 export function Time({ ms }: { readonly ms: number }) {
@@ -30,6 +32,91 @@ export function Shown<Value>({
     </p>
   );
 }
+
+/** A part of a view that its heading names. */
+export const Section = ({
+  id,
+  heading,
+  children,
+}: {
+  readonly id: string;
+  readonly heading: ComponentChildren;
+  readonly children: ComponentChildren;
+}) => (
+  <section aria-labelledby={id}>
+    <h2 id={id}>{heading}</h2>
+    {children}
+  </section>
+);
+
+/** One of several, each as a value and as it is called. */
+export const Select = ({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: ComponentChildren])[];
+  readonly onChange: (value: string) => void;
+}) => (
+  <label>
+    {label}
+    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {options.map(([each, text]) => (
+        <option key={each} value={each}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** A text to look for, such as a part of a name. */
+export const SearchField = ({
+  label,
+  value,
+  onInput,
+  ...limits
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly required?: boolean;
+}) => (
+  <label>
+    {label}
+    <input
+      type="search"
+      value={value}
+      maxLength={200}
+      {...limits}
+      onInput={({ currentTarget }) => onInput(currentTarget.value)}
+    />
+  </label>
+);
+
+/** An object of a cluster, by its own page. */
+export const ObjectLink = ({
+  cluster,
+  object,
+}: {
+  readonly cluster: string;
+  readonly object: {
+    readonly uid: string;
+    readonly group: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
+}) => (
+  <a href={clusterObjectAddress(cluster, object.uid)}>
+    {kindText(object)} {nameText(object)}
+  </a>
+);
 
 export function Fact({
   name,
@@ -102,6 +189,30 @@ export function Reading<Value>({
         </div>
       );
   }
+}
+
+/** A chart as wide as its place, drawn anew when `draw` is another; what it shows stands in `label` too. */
+export function Chart({
+  label,
+  draw,
+}: {
+  readonly label: string;
+  readonly draw: (place: HTMLElement, width: number) => { readonly destroy: () => void };
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (place.current === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (place.current === null || width === 0) return;
+    const plot = draw(place.current, width);
+    return () => plot.destroy();
+  }, [draw, width]);
+  return <div class="chart" ref={place} role="img" aria-label={label} />;
 }
 
 /** When an image was used last, by the clock of its node. */

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { DashboardPauses } from '../../../../schemas/reports/dashboard-actions.ts';
 import { useAnswer } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Section, Shown } from '../parts.tsx';
 import { pauseReachText } from '../texts.ts';
 import { type About, ActionButton, ActionsNote } from './action-button.tsx';
 
@@ -18,14 +19,13 @@ export function FleetPauses() {
   const [again, setAgain] = useState(0);
   const onDone = (): void => setAgain((times) => times + 1);
   return (
-    <section aria-labelledby="pauses">
-      <h2 id="pauses">What is paused</h2>
+    <Section id="pauses" heading="What is paused">
       <PauseList path="/api/pauses" again={again} onDone={onDone} nothing="Nothing is paused." />
       <div class="buttons">
         <PauseNodes onDone={onDone} />
       </div>
       <ActionsNote />
-    </section>
+    </Section>
   );
 }
 
@@ -35,8 +35,7 @@ export function NodePauses({ cluster, node }: { readonly cluster: string; readon
   const onDone = (): void => setAgain((times) => times + 1);
   const key = `${cluster}/${node}`;
   return (
-    <section aria-labelledby="pauses">
-      <h2 id="pauses">Its pauses</h2>
+    <Section id="pauses" heading="Its pauses">
       <PauseList
         path={`/api/pauses?${new URLSearchParams({ node: key })}`}
         again={again}
@@ -56,7 +55,7 @@ export function NodePauses({ cluster, node }: { readonly cluster: string; readon
         </ActionButton>
       </div>
       <ActionsNote />
-    </section>
+    </Section>
   );
 }
 
@@ -80,47 +79,31 @@ function PauseList({ path, again, onDone, nothing }: PauseListProps) {
 
 function PauseTable({ pauses, onDone }: { readonly pauses: readonly Pause[]; readonly onDone: () => void }) {
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Paused</th>
-            <th scope="col">Since</th>
-            <th scope="col">By</th>
-            <th scope="col">Why</th>
-            <th scope="col">Action</th>
-          </tr>
-        </thead>
-        <tbody>
-          {pauses.map((pause) => (
-            <tr key={pause.text}>
-              <th scope="row">{pause.text}</th>
-              <td>
-                <Time ms={pause.sinceMs} />
-              </td>
-              <td>{pause.by ?? 'unknown'}</td>
-              <td>{pause.reason}</td>
-              <td>
-                <ActionButton
-                  action="resume"
-                  label="Resume"
-                  title={`Resume ${pause.text}`}
-                  about={{ selector: pause.selector }}
-                  onDone={onDone}
-                >
-                  <p>
-                    Removals go on there, as far as policies allow and unless another pause holds:{' '}
-                    {pause.text}.
-                  </p>
-                </ActionButton>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={pauses}
+      keyOf={({ text }) => text}
+      columns={[
+        ['Paused', 'name', ({ text }) => text],
+        ['Since', 'time', ({ sinceMs }) => sinceMs],
+        ['By', 'text', ({ by }) => by ?? 'unknown'],
+        ['Why', 'text', ({ reason }) => reason],
+        ['Action', 'text', (pause) => <ResumeButton pause={pause} onDone={onDone} />],
+      ]}
+    />
   );
 }
+
+const ResumeButton = ({ pause, onDone }: { readonly pause: Pause; readonly onDone: () => void }) => (
+  <ActionButton
+    action="resume"
+    label="Resume"
+    title={`Resume ${pause.text}`}
+    about={{ selector: pause.selector }}
+    onDone={onDone}
+  >
+    <p>Removals go on there, as far as policies allow and unless another pause holds: {pause.text}.</p>
+  </ActionButton>
+);
 
 const FIELDS = [
   { field: 'clusters', name: 'Only these clusters' },

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback } from 'preact/hooks';
 import type { DashboardCluster } from '../../../../schemas/reports/dashboard-clusters.ts';
-import { clusterObjectAddress } from '../addresses.ts';
 import { type CountColours, drawCounts } from '../curve.ts';
-import { countText, finalizerText, kindText, nameText, REFERENCE_TEXT } from '../texts.ts';
+import { Table } from '../document.tsx';
+import { Chart, ObjectLink, Section } from '../parts.tsx';
+import { countText, finalizerText, kindText, REFERENCE_TEXT } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 import { firstOf } from './cluster-held.tsx';
 
@@ -24,8 +25,7 @@ export function Findings({ told }: Told) {
 function Stuck({ told: { cluster, census } }: Told) {
   const { count, first } = census?.findings.stuckFinalizers ?? { count: 0, first: [] };
   return (
-    <section aria-labelledby="stuck">
-      <h2 id="stuck">Stuck finalizers</h2>
+    <Section id="stuck" heading="Stuck finalizers">
       {count === 0 ? (
         <p>Nothing that was deleted waits for finalizers of others for ten minutes or longer.</p>
       ) : (
@@ -35,78 +35,44 @@ function Stuck({ told: { cluster, census } }: Told) {
             set a finalizer has to take it away. Where nobody is left who would, a person can, with{' '}
             <code>kubectl edit</code>: what the finalizer was to tidy is left then.
           </p>
-          <div class="table">
-            <table>
-              <caption>Waiting for finalizers of others: {firstOf(first.length, count)}</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Object</th>
-                  <th scope="col">Deleted</th>
-                  <th scope="col">Finalizer</th>
-                  <th scope="col">What to do</th>
-                </tr>
-              </thead>
-              <tbody>
-                {first.flatMap(({ object, deletionTimestamp, finalizers }) =>
-                  finalizers.map((finalizer) => (
-                    <tr key={`${object.uid} ${finalizer}`}>
-                      <th scope="row">
-                        <a href={clusterObjectAddress(cluster, object.uid)}>
-                          {kindText(object)} {nameText(object)}
-                        </a>
-                      </th>
-                      <td>{deletionTimestamp}</td>
-                      <td>{finalizer}</td>
-                      <td>{finalizerText(finalizer)}</td>
-                    </tr>
-                  )),
-                )}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            caption={<>Waiting for finalizers of others: {firstOf(first.length, count)}</>}
+            rows={first.flatMap(({ finalizers, ...each }) =>
+              finalizers.map((finalizer) => ({ ...each, finalizer })),
+            )}
+            keyOf={({ object, finalizer }) => `${object.uid} ${finalizer}`}
+            columns={[
+              ['Object', 'name', ({ object }) => <ObjectLink cluster={cluster} object={object} />],
+              ['Deleted', 'text', ({ deletionTimestamp }) => deletionTimestamp],
+              ['Finalizer', 'text', ({ finalizer }) => finalizer],
+              ['What to do', 'text', ({ finalizer }) => finalizerText(finalizer)],
+            ]}
+          />
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
 function BadReferences({ told: { cluster, census } }: Told) {
   const { count, first } = census?.findings.badReferences ?? { count: 0, first: [] };
   return (
-    <section aria-labelledby="dangling">
-      <h2 id="dangling">References that lead nowhere</h2>
+    <Section id="dangling" heading="References that lead nowhere">
       {count === 0 ? (
         <p>There are none.</p>
       ) : (
-        <div class="table">
-          <table>
-            <caption>{firstOf(first.length, count)}</caption>
-            <thead>
-              <tr>
-                <th scope="col">Object</th>
-                <th scope="col">It names as owner</th>
-                <th scope="col">Which</th>
-              </tr>
-            </thead>
-            <tbody>
-              {first.map(({ object, owner, state }) => (
-                <tr key={`${object.uid} ${owner.uid}`}>
-                  <th scope="row">
-                    <a href={clusterObjectAddress(cluster, object.uid)}>
-                      {kindText(object)} {nameText(object)}
-                    </a>
-                  </th>
-                  <td>
-                    {owner.kind} {owner.name} ({owner.uid})
-                  </td>
-                  <td>{REFERENCE_TEXT[state]}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption={firstOf(first.length, count)}
+          rows={first}
+          keyOf={({ object, owner }) => `${object.uid} ${owner.uid}`}
+          columns={[
+            ['Object', 'name', ({ object }) => <ObjectLink cluster={cluster} object={object} />],
+            ['It names as owner', 'text', ({ owner: { kind, name, uid } }) => `${kind} ${name} (${uid})`],
+            ['Which', 'text', ({ state }) => REFERENCE_TEXT[state]],
+          ]}
+        />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -115,8 +81,7 @@ export function Unread({ told: { census } }: Told) {
   if (census === null) return null;
   const { unsyncedKinds, failedGroups } = census.findings;
   return (
-    <section aria-labelledby="unread">
-      <h2 id="unread">What its agent cannot read</h2>
+    <Section id="unread" heading="What its agent cannot read">
       {unsyncedKinds.length + failedGroups.length === 0 ? (
         <p>It reads every kind that the API server serves.</p>
       ) : (
@@ -125,33 +90,20 @@ export function Unread({ told: { census } }: Told) {
             Of these nothing is concluded, and what they own stays. Where a right is missing, print the role
             again with <code>fleetgc cluster rbac</code> and apply it.
           </p>
-          <div class="table">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Kind or group</th>
-                  <th scope="col">Why</th>
-                </tr>
-              </thead>
-              <tbody>
-                {unsyncedKinds.map((kind) => (
-                  <tr key={kindText(kind)}>
-                    <th scope="row">{kindText(kind)}</th>
-                    <td>{kind.reason}</td>
-                  </tr>
-                ))}
-                {failedGroups.map((group) => (
-                  <tr key={group}>
-                    <th scope="row">{group}</th>
-                    <td>the group is not served at the moment</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={[
+              ...unsyncedKinds.map((kind) => ({ name: kindText(kind), why: kind.reason })),
+              ...failedGroups.map((name) => ({ name, why: 'the group is not served at the moment' })),
+            ]}
+            keyOf={({ name }) => name}
+            columns={[
+              ['Kind or group', 'name', ({ name }) => name],
+              ['Why', 'text', ({ why }) => why],
+            ]}
+          />
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -167,8 +119,7 @@ function readCountColours(): CountColours {
 export function Census({ told }: { readonly told: DashboardCluster }) {
   const { curves, kinds } = told;
   return (
-    <section aria-labelledby="census">
-      <h2 id="census">Its objects</h2>
+    <Section id="census" heading="Its objects">
       {kinds.length === 0 ? (
         <p>Its agent has not counted them yet, or is of an older release, which does not tell kinds.</p>
       ) : (
@@ -181,30 +132,21 @@ export function Census({ told }: { readonly told: DashboardCluster }) {
               </li>
             ))}
           </ul>
-          <Chart curves={curves} />
+          <Curves curves={curves} />
           <Kinds told={told} />
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
-function Chart({ curves }: Pick<DashboardCluster, 'curves'>) {
-  const place = useRef<HTMLDivElement>(null);
+function Curves({ curves }: Pick<DashboardCluster, 'curves'>) {
   const colours = useTheme(readCountColours);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    if (place.current === null) return;
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    observer.observe(place.current);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    if (place.current === null || width === 0) return;
-    const plot = drawCounts(place.current, { curves, colours, width });
-    return () => plot.destroy();
-  }, [curves, colours, width]);
-  return <div class="chart" ref={place} role="img" aria-label={chartText(curves)} />;
+  const draw = useCallback(
+    (place: HTMLElement, width: number) => drawCounts(place, { curves, colours, width }),
+    [curves, colours],
+  );
+  return <Chart label={chartText(curves)} draw={draw} />;
 }
 
 function chartText({ kinds }: DashboardCluster['curves']): string {
@@ -224,26 +166,14 @@ function Kinds({ told: { kinds, census } }: { readonly told: DashboardCluster })
         {kinds.length} kinds with the most objects
         {rest > 0 ? `, and ${countText(rest)} objects of others` : ''}
       </summary>
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col" class="number">
-                Objects now
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {kinds.map(({ kind, objects }) => (
-              <tr key={kind}>
-                <th scope="row">{kind}</th>
-                <td class="number">{countText(objects)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={kinds}
+        keyOf={({ kind }) => kind}
+        columns={[
+          ['Kind', 'name', ({ kind }) => kind],
+          ['Objects now', 'count', ({ objects }) => objects],
+        ]}
+      />
     </details>
   );
 }

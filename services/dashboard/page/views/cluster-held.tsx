@@ -4,7 +4,8 @@ import type { DashboardCluster, DashboardHeld } from '../../../../schemas/report
 import { ActionButton, ActionsNote } from '../actions/action-button.tsx';
 import { clusterObjectAddress } from '../addresses.ts';
 import { type Answered, useAnswer } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { ObjectLink, Section, Select, Shown, Time } from '../parts.tsx';
 import { countText, kindText, nameText } from '../texts.ts';
 
 /** It reads the log itself. */
@@ -22,12 +23,11 @@ export function HeldSection({ told }: Told) {
   const onDone = (): void => setAgain((times) => times + 1);
   return (
     <>
-      <section aria-labelledby="held">
-        <h2 id="held">What is held</h2>
+      <Section id="held" heading="What is held">
         <Shown answered={held}>
           {(value) => <Held cluster={told.cluster} told={value} onDone={onDone} />}
         </Shown>
-      </section>
+      </Section>
       <Cascades told={told} held={held} />
     </>
   );
@@ -66,115 +66,69 @@ function Held({ cluster, told, onDone }: HeldProps) {
 
 function HoldTable({ cluster, told: { held, holdWords }, onDone }: HeldProps) {
   const holds = held.clusters[0]?.holds ?? [];
+  const rows = holds.map((hold, index) => ({ ...hold, words: holdWords[index] ?? null }));
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col">Why (rule)</th>
-            <th scope="col">Since</th>
-            <th scope="col" class="number">
-              Held now
-            </th>
-            <th scope="col" class="number">
-              In all
-            </th>
-            <th scope="col">What lets it go</th>
-          </tr>
-        </thead>
-        <tbody>
-          {holds.map(({ rule, why, objects, sinceMs, approve, what }, index) => {
-            const words = holdWords[index] ?? null;
-            return (
-              <tr key={`${rule} ${words?.as} ${words?.name}`}>
-                <th scope="row">
-                  {what?.kind === 'owner' ? (
-                    <a href={clusterObjectAddress(cluster, what.uid)}>{words?.text}</a>
-                  ) : (
-                    (words?.text ?? 'objects')
-                  )}
-                </th>
-                <td>
-                  {why} ({rule})
-                </td>
-                <td>
-                  <Time ms={sinceMs} />
-                </td>
-                <td class="number">{countText(objects)}</td>
-                <td class="number">{words === null ? '' : countText(words.objects)}</td>
-                <td>
-                  {words === null || approve === null ? (
-                    'No approval ends it.'
-                  ) : (
-                    <>
-                      <ApproveButton
-                        held={{
-                          cluster,
-                          name: words.name,
-                          as: words.as,
-                          objects: words.objects,
-                          shown: words.shown,
-                        }}
-                        text={words.text}
-                        neededHours={words.neededHours}
-                        onDone={onDone}
-                      />
-                      <code class="command">{approve}</code>
-                    </>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={rows}
+      keyOf={({ rule, words }) => `${rule} ${words?.as} ${words?.name}`}
+      columns={[
+        [
+          'What',
+          'name',
+          ({ what, words }) =>
+            what?.kind === 'owner' ? (
+              <a href={clusterObjectAddress(cluster, what.uid)}>{words?.text}</a>
+            ) : (
+              (words?.text ?? 'objects')
+            ),
+        ],
+        ['Why (rule)', 'text', ({ why, rule }) => `${why} (${rule})`],
+        ['Since', 'time', ({ sinceMs }) => sinceMs],
+        ['Held now', 'count', ({ objects }) => objects],
+        ['In all', 'count', ({ words }) => words?.objects],
+        [
+          'What lets it go',
+          'text',
+          ({ words, approve }) =>
+            words === null || approve === null ? (
+              'No approval ends it.'
+            ) : (
+              <>
+                <ApproveButton cluster={cluster} words={words} onDone={onDone} />
+                <code class="command">{approve}</code>
+              </>
+            ),
+        ],
+      ]}
+    />
   );
 }
 
 function ApprovalTable({ cluster, told: { held, approvalWords }, onDone }: HeldProps) {
+  const rows = held.approvals.flatMap((approval, index) => {
+    const words = approvalWords[index];
+    return words === undefined ? [] : [{ ...approval, words }];
+  });
   return (
-    <div class="table">
-      <table>
-        <caption>Approvals in force</caption>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col" class="number">
-              Objects
-            </th>
-            <th scope="col">Until</th>
-            <th scope="col">By</th>
-            <th scope="col">Why</th>
-            <th scope="col">Action</th>
-          </tr>
-        </thead>
-        <tbody>
-          {held.approvals.map(({ id, untilMs, by, reason }, index) => {
-            const words = approvalWords[index];
-            return words === undefined ? null : (
-              <tr key={id}>
-                <th scope="row">{words.text}</th>
-                <td class="number">{countText(words.objects)}</td>
-                <td>
-                  <Time ms={untilMs} />
-                </td>
-                <td>{by}</td>
-                <td>{reason}</td>
-                <td>
-                  <WithdrawButton
-                    approved={{ cluster, name: words.name, as: words.as }}
-                    text={words.text}
-                    onDone={onDone}
-                  />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Approvals in force"
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        ['What', 'name', ({ words }) => words.text],
+        ['Objects', 'count', ({ words }) => words.objects],
+        ['Until', 'time', ({ untilMs }) => untilMs],
+        ['By', 'text', ({ by }) => by],
+        ['Why', 'text', ({ reason }) => reason],
+        [
+          'Action',
+          'text',
+          ({ words: { name, as, text } }) => (
+            <WithdrawButton approved={{ cluster, name, as }} text={text} onDone={onDone} />
+          ),
+        ],
+      ]}
+    />
   );
 }
 
@@ -198,84 +152,61 @@ function Cascades({ told, held }: Told & { readonly held: Answered<DashboardHeld
   if (census === null) return null;
   const { missingOwners, waitingOwners } = census.findings;
   return (
-    <section aria-labelledby="cascades">
-      <h2 id="cascades">Cascades</h2>
+    <Section id="cascades" heading="Cascades">
       <p class="quiet">
         As of <Time ms={census.takenAt.serverMs} />, by the clock of the API server.
       </p>
       {missingOwners.count === 0 ? (
         <p>No owner is missing.</p>
       ) : (
-        <div class="table">
-          <table>
-            <caption>
+        <Table
+          caption={
+            <>
               Missing owners, the widest cascade first:{' '}
               {firstOf(missingOwners.first.length, missingOwners.count)}
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Owner</th>
-                <th scope="col" class="number">
-                  Objects that depended on it, deleted ones too
-                </th>
-                <th scope="col" class="number">
-                  With all of its kind
-                </th>
-                <th scope="col">Held</th>
-              </tr>
-            </thead>
-            <tbody>
-              {missingOwners.first.map((missing) => (
-                <tr key={missing.ownerUid}>
-                  <th scope="row">
-                    <a href={clusterObjectAddress(cluster, missing.ownerUid)}>
-                      {missing.ownerKind} {missing.ownerName}
-                    </a>
-                  </th>
-                  <td class="number">{countText(missing.objects)}</td>
-                  <td class="number">{countText(missing.ofKind)}</td>
-                  <td>{cascadeText(missing, held)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+            </>
+          }
+          rows={missingOwners.first}
+          keyOf={({ ownerUid }) => ownerUid}
+          columns={[
+            [
+              'Owner',
+              'name',
+              ({ ownerUid, ownerKind, ownerName }) => (
+                <a href={clusterObjectAddress(cluster, ownerUid)}>
+                  {ownerKind} {ownerName}
+                </a>
+              ),
+            ],
+            ['Objects that depended on it, deleted ones too', 'count', ({ objects }) => objects],
+            ['With all of its kind', 'count', ({ ofKind }) => ofKind],
+            ['Held', 'text', (missing) => cascadeText(missing, held)],
+          ]}
+        />
       )}
       {waitingOwners.count === 0 ? null : (
-        <div class="table">
-          <table>
-            <caption>
+        <Table
+          caption={
+            <>
               Owners that wait for their dependents:{' '}
               {firstOf(waitingOwners.first.length, waitingOwners.count)}
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Owner</th>
-                <th scope="col">Deleted</th>
-                <th scope="col" class="number">
-                  Dependents that hold it back
-                </th>
-                <th scope="col">Such as</th>
-              </tr>
-            </thead>
-            <tbody>
-              {waitingOwners.first.map(({ object, deletionTimestamp, blocking, blockers }) => (
-                <tr key={object.uid}>
-                  <th scope="row">
-                    <a href={clusterObjectAddress(cluster, object.uid)}>
-                      {kindText(object)} {nameText(object)}
-                    </a>
-                  </th>
-                  <td>{deletionTimestamp}</td>
-                  <td class="number">{countText(blocking)}</td>
-                  <td>{blockers.map((each) => `${kindText(each)} ${nameText(each)}`).join(', ')}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+            </>
+          }
+          rows={waitingOwners.first}
+          keyOf={({ object }) => object.uid}
+          columns={[
+            ['Owner', 'name', ({ object }) => <ObjectLink cluster={cluster} object={object} />],
+            ['Deleted', 'text', ({ deletionTimestamp }) => deletionTimestamp],
+            ['Dependents that hold it back', 'count', ({ blocking }) => blocking],
+            [
+              'Such as',
+              'text',
+              ({ blockers }) => blockers.map((each) => `${kindText(each)} ${nameText(each)}`).join(', '),
+            ],
+          ]}
+        />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -287,41 +218,35 @@ const HOUR_MS = 3_600_000;
 const CHOICES_HOURS = [1, 2, 4, 8, 12, 24, 48, 168, 720];
 
 interface ApproveButtonProps {
+  readonly cluster: string;
   /** What is held, as `fleetgc held` names it; the reader saw so many objects. */
-  readonly held: Pick<DashboardAction<'approve'>, 'cluster' | 'name' | 'as' | 'objects' | 'shown'>;
-  /** The same in words, such as `owner apps/Deployment shop/web (1f2e…)`. */
-  readonly text: string;
-  /** How long it needs until all of it has gone, where the policy lets only so many go in an hour. */
-  readonly neededHours?: number;
-  readonly onDone?: () => void;
+  readonly words: NonNullable<DashboardHeld['holdWords'][number]>;
+  readonly onDone: () => void;
 }
 
 /** Approves what is held in a cluster, as wide as the reader saw it. */
-function ApproveButton({ held, text, neededHours = 1, onDone }: ApproveButtonProps) {
+function ApproveButton({ cluster, words, onDone }: ApproveButtonProps) {
+  const { name, as, objects, shown, text, neededHours } = words;
   const least = CHOICES_HOURS.find((hours) => hours >= neededHours) ?? 720;
   const [hours, setHours] = useState(least);
   return (
     <ActionButton
       action="approve"
       label="Approve"
-      title={`Approve ${text} in cluster ${held.cluster}`}
-      about={{ ...held, forMs: hours * HOUR_MS }}
-      {...(onDone && { onDone })}
+      title={`Approve ${text} in cluster ${cluster}`}
+      about={{ cluster, name, as, objects, shown, forMs: hours * HOUR_MS }}
+      onDone={onDone}
     >
       <p>
-        Up to {countText(held.objects)} objects may then go, as you see them here. If more are held by now, or
+        Up to {countText(objects)} objects may then go, as you see them here. If more are held by now, or
         others, nothing is approved.
       </p>
-      <label>
-        In force for
-        <select value={hours} onChange={(event) => setHours(Number(event.currentTarget.value))}>
-          {CHOICES_HOURS.map((choice) => (
-            <option key={choice} value={choice}>
-              {choice === 1 ? '1 hour' : `${choice} hours`}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="In force for"
+        value={String(hours)}
+        options={CHOICES_HOURS.map((choice) => [String(choice), choice === 1 ? '1 hour' : `${choice} hours`])}
+        onChange={(text) => setHours(Number(text))}
+      />
     </ActionButton>
   );
 }
@@ -334,7 +259,7 @@ function WithdrawButton({
 }: {
   readonly approved: Pick<DashboardAction<'withdraw'>, 'cluster' | 'name' | 'as'>;
   readonly text: string;
-  readonly onDone?: () => void;
+  readonly onDone: () => void;
 }) {
   return (
     <ActionButton
@@ -342,7 +267,7 @@ function WithdrawButton({
       label="Withdraw"
       title={`Withdraw the approval of ${text} in cluster ${approved.cluster}`}
       about={approved}
-      {...(onDone && { onDone })}
+      onDone={onDone}
     >
       <p>Objects that it allowed to go, and that are still there, are held again.</p>
     </ActionButton>

@@ -7,6 +7,7 @@ import type {
 } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { clusterAddress, clusterObjectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
+import { Table } from '../document.tsx';
 import {
   BOX_HEIGHT,
   BOX_WIDTH,
@@ -19,7 +20,7 @@ import {
   type Listed,
   listGraph,
 } from '../owner-graph.ts';
-import { Fact, Shown, Time } from '../parts.tsx';
+import { Fact, Section, Shown, Time } from '../parts.tsx';
 import { countText, GRAPH_STATE_TEXT, kindText, nameText, REFERENCE_TEXT } from '../texts.ts';
 
 const EVERY_MS = 30_000;
@@ -50,10 +51,9 @@ export function ClusterObjectView({ cluster, uid }: Named) {
       ) : (
         <Shown answered={graph}>{(value) => <Graph graph={value} />}</Shown>
       )}
-      <section aria-labelledby="life">
-        <h2 id="life">What happened to it</h2>
+      <Section id="life" heading="What happened to it">
         <Shown answered={life}>{(value) => <ObjectLife told={value} />}</Shown>
-      </section>
+      </Section>
     </>
   );
 }
@@ -68,8 +68,7 @@ function Graph({ graph }: { readonly graph: DashboardOwnerGraph }) {
         {object.kind} {nameText(object)}
       </h1>
       <Facts object={object} />
-      <section aria-labelledby="graph">
-        <h2 id="graph">Its owners and dependents</h2>
+      <Section id="graph" heading="Its owners and dependents">
         <p class="quiet">
           As far as the event log tells: it names objects for which something may have to be done, and their
           owners. An object whose owners are all there is not on it; <code>fleetgc cascade</code> asks the
@@ -90,7 +89,7 @@ function Graph({ graph }: { readonly graph: DashboardOwnerGraph }) {
         ) : null}
         <h3>The same as a list</h3>
         <NestedList graph={graph} all={listGraph(graph)} />
-      </section>
+      </Section>
     </>
   );
 }
@@ -210,36 +209,29 @@ function ObjectLife({ told: { explanation, leftOut } }: { readonly told: Dashboa
 
 function Timeline({ timeline }: { readonly timeline: readonly ClusterTimelineEntry[] }) {
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">Why, and by what</th>
-          </tr>
-        </thead>
-        <tbody>
-          {timeline.map((entry) => (
-            <tr key={`${entry.record.topic} ${entry.record.offset} ${entry.what}`}>
-              <td>
-                <Time ms={entry.loggedAtMs} />
-                {'times' in entry && entry.times > 1 ? (
-                  <>
-                    <br />
-                    {entry.times} times, until <Time ms={entry.last.loggedAtMs} />
-                  </>
-                ) : null}
-              </td>
-              <td>{whatText(entry)}</td>
-              <td>{whyText(entry)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={timeline}
+      keyOf={({ record, what }) => `${record.topic} ${record.offset} ${what}`}
+      columns={[
+        ['When', 'time', (entry) => <EntryTime entry={entry} />],
+        ['What', 'text', whatText],
+        ['Why, and by what', 'text', whyText],
+      ]}
+    />
   );
 }
+
+const EntryTime = ({ entry }: { readonly entry: ClusterTimelineEntry }) => (
+  <>
+    <Time ms={entry.loggedAtMs} />
+    {'times' in entry && entry.times > 1 ? (
+      <>
+        <br />
+        {entry.times} times, until <Time ms={entry.last.loggedAtMs} />
+      </>
+    ) : null}
+  </>
+);
 
 const HOW = { first: 'reported', changed: 'reported again, changed', again: 'back' } as const;
 const SETTLED = { gone: 'gone', 'no-candidate': 'nothing has to be done any more' } as const;

@@ -6,7 +6,8 @@ import type {
 } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { clusterAddress, clusterObjectAddress, go } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Fact, Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Fact, SearchField, Section, Select, Shown, Time } from '../parts.tsx';
 import { beginningOf, countText, GRAPH_STATE_TEXT, nameText, policyText } from '../texts.ts';
 import { Census, Findings, Unread } from './cluster-findings.tsx';
 import { HeldSection } from './cluster-held.tsx';
@@ -88,8 +89,8 @@ function Facts({ told }: { readonly told: DashboardCluster }) {
 }
 
 const TIMES = [
-  { what: 'day', name: 'today' },
-  { what: 'month', name: 'this month' },
+  ['day', 'today'],
+  ['month', 'this month'],
 ] as const;
 
 /** What was done, by kind and rule. */
@@ -99,25 +100,17 @@ function Outcomes({ cluster }: Named) {
   const asked = new URLSearchParams({ cluster, from: String(from) });
   const outcomes = useAnswer<DashboardClusterOutcomes>(`/api/cluster/outcomes?${asked}`, EVERY_MS);
   return (
-    <section aria-labelledby="removed">
-      <h2 id="removed">What was removed</h2>
+    <Section id="removed" heading="What was removed">
       <div class="controls">
-        <label>
-          Since the beginning of
-          <select
-            value={what}
-            onChange={(event) => setWhat(event.currentTarget.value === 'day' ? 'day' : 'month')}
-          >
-            {TIMES.map((each) => (
-              <option key={each.what} value={each.what}>
-                {each.name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Since the beginning of"
+          value={what}
+          options={TIMES}
+          onChange={(text) => setWhat(text === 'day' ? 'day' : 'month')}
+        />
       </div>
       <Shown answered={outcomes}>{(value) => <OutcomeTables told={value} />}</Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -144,62 +137,36 @@ function OutcomeTables({ told }: { readonly told: DashboardClusterOutcomes }) {
       {done.length === 0 ? (
         <p>Nothing was removed or changed.</p>
       ) : (
-        <div class="table">
-          <table>
-            <caption>By kind and rule</caption>
-            <thead>
-              <tr>
-                <th scope="col">Kind</th>
-                <th scope="col">Rule</th>
-                <th scope="col">Who would do it without FleetGC</th>
-                <th scope="col">What was done</th>
-                <th scope="col" class="number">
-                  Objects
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {done.map(({ kind, rule, because, ownRule, collector, what, objects }) => (
-                <tr key={`${kind} ${rule} ${ownRule} ${what}`}>
-                  <th scope="row">{kind}</th>
-                  <td>
-                    {because} ({rule})
-                  </td>
-                  <td>{collector ?? (ownRule === null ? '' : `rule ${ownRule} of the policy`)}</td>
-                  <td>{what}</td>
-                  <td class="number">{countText(objects)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="By kind and rule"
+          rows={done}
+          keyOf={({ kind, rule, ownRule, what }) => `${kind} ${rule} ${ownRule} ${what}`}
+          columns={[
+            ['Kind', 'name', ({ kind }) => kind],
+            ['Rule', 'text', ({ because, rule }) => `${because} (${rule})`],
+            [
+              'Who would do it without FleetGC',
+              'text',
+              ({ collector, ownRule }) =>
+                collector ?? (ownRule === null ? '' : `rule ${ownRule} of the policy`),
+            ],
+            ['What was done', 'text', ({ what }) => what],
+            ['Objects', 'count', ({ objects }) => objects],
+          ]}
+        />
       )}
       {notDone.length === 0 ? null : (
-        <div class="table">
-          <table>
-            <caption>What was not done</caption>
-            <thead>
-              <tr>
-                <th scope="col">Kind</th>
-                <th scope="col">What</th>
-                <th scope="col">Why</th>
-                <th scope="col" class="number">
-                  Objects
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {notDone.map(({ kind, what, reason, objects }) => (
-                <tr key={`${kind} ${what} ${reason}`}>
-                  <th scope="row">{kind}</th>
-                  <td>{what}</td>
-                  <td>{reason}</td>
-                  <td class="number">{countText(objects)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="What was not done"
+          rows={notDone}
+          keyOf={({ kind, what, reason }) => `${kind} ${what} ${reason}`}
+          columns={[
+            ['Kind', 'name', ({ kind }) => kind],
+            ['What', 'text', ({ what }) => what],
+            ['Why', 'text', ({ reason }) => reason],
+            ['Objects', 'count', ({ objects }) => objects],
+          ]}
+        />
       )}
       {goneAlready > 0 ? <p>{countText(goneAlready)} were gone already: somebody was quicker.</p> : null}
       {rehearsed > 0 ? <p>{countText(rehearsed)} were rehearsed: the API server would do it.</p> : null}
@@ -216,8 +183,7 @@ function Objects({ cluster, query }: Named & { readonly query: URLSearchParams }
     EVERY_MS,
   );
   return (
-    <section aria-labelledby="objects">
-      <h2 id="objects">Objects</h2>
+    <Section id="objects" heading="Objects">
       <p class="quiet">
         The event log names only objects with owners for which something may have to be done, and their
         owners. Those of the last three days are here.
@@ -229,19 +195,16 @@ function Objects({ cluster, query }: Named & { readonly query: URLSearchParams }
           go(`${clusterAddress(cluster)}?${new URLSearchParams({ q: text })}`);
         }}
       >
-        <label>
-          Name, kind, or the beginning of a uid
-          <input
-            type="search"
-            value={text}
-            maxLength={300}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
+        <SearchField
+          label="Name, kind, or the beginning of a uid"
+          value={text}
+          maxLength={300}
+          onInput={setText}
+        />
         <button type="submit">Search</button>
       </form>
       <Shown answered={objects}>{(value) => <ObjectTable cluster={cluster} told={value} />}</Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -251,47 +214,32 @@ function ObjectTable({
 }: Named & { readonly told: DashboardClusterObjects }) {
   if (objects.length === 0) return <p role="status">There is no such object.</p>;
   return (
-    <div class="table">
-      <table>
-        <caption>
-          {isAll ? `${objects.length} objects` : `The ${objects.length} that were reported last`}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Object</th>
-            <th scope="col">Kind</th>
-            <th scope="col">How it stands</th>
-            <th scope="col">Last reported at</th>
-          </tr>
-        </thead>
-        <tbody>
-          {objects.map((object) => (
-            <tr key={object.uid}>
-              <th scope="row">
-                <a href={clusterObjectAddress(cluster, object.uid)}>{nameText(object)}</a>
-              </th>
-              <td>{object.kind}</td>
-              <td>{GRAPH_STATE_TEXT[object.state]}</td>
-              <td>
-                <Time ms={object.toldMs} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption={isAll ? `${objects.length} objects` : `The ${objects.length} that were reported last`}
+      rows={objects}
+      keyOf={({ uid }) => uid}
+      columns={[
+        [
+          'Object',
+          'name',
+          (object) => <a href={clusterObjectAddress(cluster, object.uid)}>{nameText(object)}</a>,
+        ],
+        ['Kind', 'text', ({ kind }) => kind],
+        ['How it stands', 'text', ({ state }) => GRAPH_STATE_TEXT[state]],
+        ['Last reported at', 'time', ({ toldMs }) => toldMs],
+      ]}
+    />
   );
 }
 
 function Leftovers() {
   return (
-    <section aria-labelledby="leftovers">
-      <h2 id="leftovers">What seems to be left over</h2>
+    <Section id="leftovers" heading="What seems to be left over">
       <p>
         Released volumes, Jobs beyond their history limits, Nodes and Leases of which nothing is heard, and
         ConfigMaps and Secrets that nothing names are not on the event log. This asks the cluster itself:
       </p>
       <code class="command">fleetgc cluster leftovers --kubeconfig ~/.kube/config</code>
-    </section>
+    </Section>
   );
 }

@@ -1,8 +1,9 @@
 import type { DashboardClusters } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { clusterAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
+import { Table } from '../document.tsx';
 import { Shown, Time } from '../parts.tsx';
-import { beginningOf, countText, policyText } from '../texts.ts';
+import { beginningOf, policyText } from '../texts.ts';
 
 const EVERY_MS = 15_000;
 
@@ -33,77 +34,44 @@ function Clusters({ told }: { readonly told: DashboardClusters }) {
     );
   return (
     <>
-      <div class="table">
-        <table>
-          <caption>
-            {knownSinceMs === null ? (
-              'What was removed is not read yet'
-            ) : (
+      <Table
+        caption={
+          knownSinceMs === null ? (
+            'What was removed is not read yet'
+          ) : (
+            <>
+              What was removed is known since <Time ms={knownSinceMs} />
+            </>
+          )
+        }
+        rows={clusters}
+        keyOf={({ cluster }) => cluster}
+        columns={[
+          ['Cluster', 'name', ({ cluster }) => <a href={clusterAddress(cluster)}>{cluster}</a>],
+          [
+            'Its agent was heard',
+            'time',
+            ({ heardMs, isSilent }) => (
               <>
-                What was removed is known since <Time ms={knownSinceMs} />
+                <Time ms={heardMs} /> {isSilent ? <strong class="bad">silent</strong> : null}
               </>
-            )}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Cluster</th>
-              <th scope="col">Its agent was heard</th>
-              <th scope="col">Policy</th>
-              <th scope="col" class="number">
-                Objects
-              </th>
-              <th scope="col" class="number">
-                Candidates
-              </th>
-              <th scope="col" class="number">
-                Removed today
-              </th>
-              <th scope="col" class="number">
-                This month
-              </th>
-              <th scope="col" class="number">
-                Held
-              </th>
-              <th scope="col">What needs somebody</th>
-            </tr>
-          </thead>
-          <tbody>
-            {clusters.map((cluster) => (
-              <ClusterRow key={cluster.cluster} told={cluster} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+            ),
+          ],
+          ['Policy', 'text', policyText],
+          ['Objects', 'count', ({ found }) => found?.objects ?? 'not known'],
+          ['Candidates', 'count', ({ candidates }) => candidates],
+          ['Removed today', 'count', ({ removed: [today = 0] }) => today],
+          ['This month', 'count', ({ removed: [, month = 0] }) => month],
+          ['Held', 'count', ({ status }) => status?.held ?? 'not known'],
+          ['What needs somebody', 'text', (cluster) => <Needs told={cluster} />],
+        ]}
+      />
       {after === null ? null : (
         <p>
           <a href={`/clusters?${new URLSearchParams({ after })}`}>The next clusters</a>
         </p>
       )}
     </>
-  );
-}
-
-function ClusterRow({ told }: { readonly told: DashboardClusters['clusters'][number] }) {
-  const { cluster, heardMs, isSilent, status, candidates, found, removed } = told;
-  const [today = 0, month = 0] = removed;
-  return (
-    <tr>
-      <th scope="row">
-        <a href={clusterAddress(cluster)}>{cluster}</a>
-      </th>
-      <td>
-        <Time ms={heardMs} /> {isSilent ? <strong class="bad">silent</strong> : null}
-      </td>
-      <td>{policyText(told)}</td>
-      <td class="number">{found === null ? 'not known' : countText(found.objects)}</td>
-      <td class="number">{countText(candidates)}</td>
-      <td class="number">{countText(today)}</td>
-      <td class="number">{countText(month)}</td>
-      <td class="number">{status === null ? 'not known' : countText(status.held)}</td>
-      <td>
-        <Needs told={told} />
-      </td>
-    </tr>
   );
 }
 

@@ -7,7 +7,8 @@ import type {
 import { ActionButton, ActionsNote } from '../actions/action-button.tsx';
 import { go } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Fact, Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Fact, Section, Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
 
 const EVERY_MS = 15_000;
@@ -112,38 +113,26 @@ function LetterTable({ letters, onDone }: LetterTableProps) {
   const together = ids.slice(0, MOST_AT_ONCE);
   return (
     <>
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Message of</th>
-              <th scope="col">Given up by</th>
-              <th scope="col">Cause</th>
-              <th scope="col">What it said</th>
-              <th scope="col">Put back</th>
-            </tr>
-          </thead>
-          <tbody>
-            {letters.map((letter) => (
-              <tr key={letter.id}>
-                <td>
-                  <a href={addressOf(letter.id)}>
-                    <Time ms={letter.diedAtMs} />
-                  </a>
-                </td>
-                <td>
-                  {letter.topic} {letter.key ?? '(no key)'}
-                </td>
-                <td>{letter.group}</td>
-                <td>{letter.cause}</td>
-                <td>{letter.message}</td>
-                <td>{letter.redrivenAtMs === null ? 'no' : <Time ms={letter.redrivenAtMs} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={letters}
+        keyOf={({ id }) => id}
+        columns={[
+          [
+            'When',
+            'time',
+            ({ id, diedAtMs }) => (
+              <a href={addressOf(id)}>
+                <Time ms={diedAtMs} />
+              </a>
+            ),
+          ],
+          ['Message of', 'text', ({ topic, key }) => `${topic} ${key ?? '(no key)'}`],
+          ['Given up by', 'text', ({ group }) => group],
+          ['Cause', 'text', ({ cause }) => cause],
+          ['What it said', 'text', ({ message }) => message],
+          ['Put back', 'time', ({ redrivenAtMs }) => redrivenAtMs ?? 'no'],
+        ]}
+      />
       {together.length === 0 ? null : (
         <div class="buttons">
           <PutBack ids={together} title={`Put back these ${together.length}`} again={false} onDone={onDone} />
@@ -252,8 +241,7 @@ const CONTENT_TEXT: Readonly<Record<DashboardLetterShown['content']['kind'], str
 /** What others wrote, as text: what is not printable was made visible. */
 function Content({ shown: { content, headers, letter } }: Pick<ShownLetterProps, 'shown'>) {
   return (
-    <section aria-labelledby="content-of-letter">
-      <h2 id="content-of-letter">What it holds</h2>
+    <Section id="content-of-letter" heading="What it holds">
       {CONTENT_TEXT[content.kind] === '' ? null : <p>{CONTENT_TEXT[content.kind]}</p>}
       {content.text === '' ? null : (
         // Keyboards can scroll what has the focus.
@@ -266,20 +254,16 @@ function Content({ shown: { content, headers, letter } }: Pick<ShownLetterProps,
         </p>
       )}
       {headers.length === 0 ? null : (
-        <div class="table">
-          <table>
-            <caption>Its headers</caption>
-            <tbody>
-              {headers.map(([name, value]) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>{value}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          caption="Its headers"
+          rows={headers}
+          keyOf={([name]) => name}
+          columns={[
+            ['Header', 'name', ([name]) => name],
+            ['Value', 'text', ([, value]) => value],
+          ]}
+        />
       )}
-    </section>
+    </Section>
   );
 }

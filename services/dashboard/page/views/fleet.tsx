@@ -9,8 +9,9 @@ import type {
 import { FleetPauses } from '../actions/pauses.tsx';
 import { go, nodeAddress } from '../addresses.ts';
 import { useActions, useAnswer, useNews } from '../asking.ts';
+import { Table } from '../document.tsx';
 import { withNews } from '../fleet-news.ts';
-import { Fact, Shown, Time } from '../parts.tsx';
+import { Fact, SearchField, Section, Select, Shown, Time } from '../parts.tsx';
 import {
   beginningOf,
   countSigned,
@@ -157,8 +158,7 @@ function Freed({ name, what }: { readonly name: string; readonly what: 'day' | '
 function NeedsSomebody() {
   const answered = useAnswer<DashboardStatus>('/api/status', 15_000);
   return (
-    <section aria-labelledby="problems">
-      <h2 id="problems">What needs somebody</h2>
+    <Section id="problems" heading="What needs somebody">
       <Shown answered={answered}>
         {({ status }) =>
           status === null ? (
@@ -168,7 +168,7 @@ function NeedsSomebody() {
           )
         }
       </Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -196,22 +196,17 @@ function Problems({ problems, readAtMs }: NonNullable<DashboardStatus['status']>
 function GroupChoice({ labels, group }: { readonly labels: readonly string[]; readonly group: string }) {
   return (
     <div class="controls">
-      <label>
-        Grouped by
-        <select
-          value={group}
-          onChange={(event) => go(`/fleet?${new URLSearchParams({ group: event.currentTarget.value })}`)}
-        >
-          <option value="cluster">cluster</option>
-          <option value="pool">pool</option>
-          <option value="policy">policy</option>
-          {labels.map((label) => (
-            <option key={label} value={`label:${label}`}>
-              label {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Grouped by"
+        value={group}
+        options={[
+          ['cluster', 'cluster'],
+          ['pool', 'pool'],
+          ['policy', 'policy'],
+          ...labels.map((label) => [`label:${label}`, `label ${label}`] as const),
+        ]}
+        onChange={(chosen) => go(`/fleet?${new URLSearchParams({ group: chosen })}`)}
+      />
     </div>
   );
 }
@@ -255,29 +250,17 @@ function NodeList({ fleet }: { readonly fleet: DashboardFleet }) {
   const found = useMemo(() => ordered(fleet, text, order), [fleet, text, order]);
   const pages = Math.max(1, Math.ceil(found.length / ON_A_PAGE));
   const shown = Math.min(page, pages - 1);
+  const { columns } = fleet;
   return (
-    <section aria-labelledby="nodes">
-      <h2 id="nodes">Nodes</h2>
+    <Section id="nodes" heading="Nodes">
       <div class="controls">
-        <label>
-          Name has
-          <input
-            type="search"
-            value={text}
-            maxLength={200}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          First
-          <select value={order} onChange={(event) => setOrder(orderOf(event.currentTarget.value))}>
-            {ORDERS.map(({ order: value, text: name }) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SearchField label="Name has" value={text} onInput={setText} />
+        <Select
+          label="First"
+          value={order}
+          options={ORDERS.map((each) => [each.order, each.text])}
+          onChange={(chosen) => setOrder(orderOf(chosen))}
+        />
         <button type="button" disabled={shown === 0} onClick={() => setPage(shown - 1)}>
           Before
         </button>
@@ -288,44 +271,29 @@ function NodeList({ fleet }: { readonly fleet: DashboardFleet }) {
           {countText(found.length)} nodes, page {shown + 1} of {pages}
         </span>
       </div>
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Cluster</th>
-              <th scope="col">Node</th>
-              <th scope="col" class="number">
-                Used
-              </th>
-              <th scope="col">State</th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.slice(shown * ON_A_PAGE, (shown + 1) * ON_A_PAGE).map((position) => (
-              <NodeRow key={position} fleet={fleet} position={position} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+      <Table
+        rows={found.slice(shown * ON_A_PAGE, (shown + 1) * ON_A_PAGE)}
+        keyOf={(position) => position}
+        columns={[
+          ['Cluster', 'text', (position) => clusterOf(fleet, position)],
+          [
+            'Node',
+            'text',
+            (position) => {
+              const node = columns.node[position] ?? '';
+              return <a href={nodeAddress(clusterOf(fleet, position), node)}>{node}</a>;
+            },
+          ],
+          ['Used', 'count', (position) => usedText(columns.used[position] ?? null)],
+          ['State', 'text', (position) => stateText(columns, position)],
+        ]}
+      />
+    </Section>
   );
 }
 
-function NodeRow({ fleet, position }: { readonly fleet: DashboardFleet; readonly position: number }) {
-  const { columns, clusters } = fleet;
-  const cluster = clusters[columns.cluster[position] ?? 0] ?? '';
-  const node = columns.node[position] ?? '';
-  return (
-    <tr>
-      <td>{cluster}</td>
-      <td>
-        <a href={nodeAddress(cluster, node)}>{node}</a>
-      </td>
-      <td class="number">{usedText(columns.used[position] ?? null)}</td>
-      <td>{stateText(columns, position)}</td>
-    </tr>
-  );
-}
+const clusterOf = ({ columns, clusters }: DashboardFleet, position: number): string =>
+  clusters[columns.cluster[position] ?? 0] ?? '';
 
 const ORDERS = [
   { order: 'used', text: 'the fullest' },

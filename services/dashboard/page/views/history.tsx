@@ -5,7 +5,8 @@ import type {
 } from '../../../../schemas/reports/dashboard-history.ts';
 import { go } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Select, Shown } from '../parts.tsx';
 
 const EVERY_MS = 15_000;
 
@@ -29,17 +30,12 @@ export function HistoryView({ query }: { readonly query: URLSearchParams }) {
     <>
       <h1>What people did</h1>
       <div class="controls">
-        <label>
-          What
-          <select value={what} onChange={(event) => go(addressFor(event.currentTarget.value))}>
-            <option value="">everything</option>
-            {Object.entries(KIND_TEXT).map(([kind, name]) => (
-              <option key={kind} value={kind}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="What"
+          value={what}
+          options={[['', 'everything'], ...Object.entries(KIND_TEXT)]}
+          onChange={(kind) => go(addressFor(kind))}
+        />
       </div>
       <Shown answered={answered}>
         {(history) => (
@@ -76,41 +72,27 @@ interface EntriesProps {
 function Entries({ entries, isJudged }: EntriesProps) {
   if (entries.length === 0) return <p class="quiet">Nothing in the time that is known.</p>;
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">About</th>
-            <th scope="col">Who</th>
-            {isJudged ? <th scope="col">Signed by</th> : null}
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.id}>
-              <td>
-                <Time ms={entry.atMs} />
-              </td>
-              <td>
-                {KIND_TEXT[entry.what]}
-                {entry.isUnfinished ? (
-                  <span class="bad"> – not in force: it was interrupted. Do it again.</span>
-                ) : null}
-              </td>
-              <td>{entry.about}</td>
-              <td>{entry.by ?? 'not said'}</td>
-              {isJudged ? <td>{signedText(entry)}</td> : null}
-              <td>{entry.reason}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={entries}
+      keyOf={({ id }) => id}
+      columns={[
+        ['When', 'time', ({ atMs }) => atMs],
+        ['What', 'text', (entry) => <What entry={entry} />],
+        ['About', 'text', ({ about }) => about],
+        ['Who', 'text', ({ by }) => by ?? 'not said'],
+        ...(isJudged ? [['Signed by', 'text', signedText] as const] : []),
+        ['Why', 'text', ({ reason }) => reason],
+      ]}
+    />
   );
 }
+
+const What = ({ entry: { what, isUnfinished } }: { readonly entry: HistoryEntry }) => (
+  <>
+    {KIND_TEXT[what]}
+    {isUnfinished ? <span class="bad"> – not in force: it was interrupted. Do it again.</span> : null}
+  </>
+);
 
 function signedText({ what, signedBy, objection }: HistoryEntry) {
   if (objection !== null) return <span class="bad">does not count: {objection}</span>;

@@ -1,3 +1,4 @@
+import type { ColumnKind } from '../../../../packages/documents/document.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import type {
   DashboardHolders,
@@ -7,7 +8,8 @@ import type {
 } from '../../../../schemas/reports/dashboard-images.ts';
 import { addressWith, go, objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Fact, Pages, Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Fact, Pages, SearchField, Section, Select, Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
 
 const ON_A_PAGE = 50;
@@ -89,74 +91,58 @@ function Chosen({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
-const COLUMNS = [
-  { sort: 'name', name: 'Repository', isNumber: false },
-  { sort: 'images', name: 'Images', isNumber: true },
-  { sort: 'nodes', name: 'Nodes', isNumber: true },
-  { sort: 'bytes', name: 'Takes', isNumber: true },
-  { sort: 'alone', name: 'Not shared', isNumber: true },
-  { sort: 'unused', name: 'Nobody uses', isNumber: true },
-  { sort: 'never', name: 'Never used', isNumber: true },
-] as const;
+type RepositoryRow = DashboardImages['repositories'][number];
+
+const COLUMNS: readonly {
+  readonly sort: string;
+  readonly name: string;
+  readonly kind: ColumnKind;
+  readonly cell: (row: RepositoryRow) => string | number | bigint;
+}[] = [
+  { sort: 'name', name: 'Repository', kind: 'name', cell: ({ repository }) => repository },
+  { sort: 'images', name: 'Images', kind: 'count', cell: ({ images }) => images },
+  { sort: 'nodes', name: 'Nodes', kind: 'count', cell: ({ nodes }) => nodes },
+  { sort: 'bytes', name: 'Takes', kind: 'size', cell: ({ bytes }) => BigInt(bytes) },
+  { sort: 'alone', name: 'Not shared', kind: 'size', cell: ({ aloneBytes }) => BigInt(aloneBytes) },
+  { sort: 'unused', name: 'Nobody uses', kind: 'size', cell: ({ unusedBytes }) => BigInt(unusedBytes) },
+  { sort: 'never', name: 'Never used', kind: 'size', cell: ({ neverUsedBytes }) => BigInt(neverUsedBytes) },
+];
 
 function Repositories({ told, query }: { readonly told: DashboardImages; readonly query: URLSearchParams }) {
   const sort = query.get('sort') ?? 'bytes';
   const offset = Number(query.get('offset') ?? 0);
   return (
-    <section aria-labelledby="repositories">
-      <h2 id="repositories">Repositories</h2>
+    <Section id="repositories" heading="Repositories">
       <div class="controls">
-        <label>
-          Name has
-          <input
-            type="search"
-            value={query.get('q') ?? ''}
-            maxLength={200}
-            onInput={({ currentTarget: { value } }) =>
-              go(addressWith('/images', query, { q: value, offset: null }), 'replace')
-            }
-          />
-        </label>
+        <SearchField
+          label="Name has"
+          value={query.get('q') ?? ''}
+          onInput={(q) => go(addressWith('/images', query, { q, offset: null }), 'replace')}
+        />
       </div>
-      <div class="table">
-        <table>
-          <caption>
+      <Table
+        caption={
+          <>
             Takes: with what it shares with other repositories. Not shared: what no other repository of the
             node has; the two columns behind it are parts of that.
-          </caption>
-          <thead>
-            <tr>
-              {COLUMNS.map((column) => (
-                <th
-                  key={column.sort}
-                  scope="col"
-                  class={column.isNumber ? 'number' : undefined}
-                  aria-sort={column.sort !== sort ? undefined : sort === 'name' ? 'ascending' : 'descending'}
-                >
-                  <a href={addressWith('/images', query, { sort: column.sort, offset: null })}>
-                    {column.name}
-                  </a>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {told.repositories.map((row) => (
-              <tr key={row.repository}>
-                <th scope="row">
-                  <a href={addressWith('/images', query, { repository: row.repository })}>{row.repository}</a>
-                </th>
-                <td class="number">{countText(row.images)}</td>
-                <td class="number">{countText(row.nodes)}</td>
-                <td class="number">{bytesText(row.bytes)}</td>
-                <td class="number">{bytesText(row.aloneBytes)}</td>
-                <td class="number">{bytesText(row.unusedBytes)}</td>
-                <td class="number">{bytesText(row.neverUsedBytes)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          </>
+        }
+        rows={told.repositories}
+        keyOf={(row) => row.repository}
+        sorted={{
+          column: COLUMNS.findIndex((column) => column.sort === sort),
+          order: sort === 'name' ? 'ascending' : 'descending',
+        }}
+        columns={COLUMNS.map(({ sort: by, name, kind, cell }) => [
+          <a href={addressWith('/images', query, { sort: by, offset: null })}>{name}</a>,
+          kind,
+          kind === 'name'
+            ? ({ repository }: RepositoryRow) => (
+                <a href={addressWith('/images', query, { repository })}>{repository}</a>
+              )
+            : cell,
+        ])}
+      />
       <Pages
         offset={offset}
         limit={ON_A_PAGE}
@@ -164,7 +150,7 @@ function Repositories({ told, query }: { readonly told: DashboardImages; readonl
         what="repositories"
         addressAt={(at) => addressWith('/images', query, { offset: String(at) })}
       />
-    </section>
+    </Section>
   );
 }
 
@@ -180,27 +166,17 @@ function Holders({ query }: { readonly query: URLSearchParams }) {
     SELDOM_MS,
   );
   return (
-    <section aria-labelledby="holders">
-      <h2 id="holders">Who holds the space</h2>
+    <Section id="holders" heading="Who holds the space">
       <div class="controls">
-        <label>
-          By
-          <select
-            value={by}
-            onChange={({ currentTarget: { value } }) =>
-              go(addressWith('/images', query, { holders: value }), 'replace')
-            }
-          >
-            {KINDS.map((kind) => (
-              <option key={kind} value={kind}>
-                {kind}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="By"
+          value={by}
+          options={KINDS.map((kind) => [kind, kind])}
+          onChange={(holders) => go(addressWith('/images', query, { holders }), 'replace')}
+        />
       </div>
       <Shown answered={answered}>{(told) => <HolderTable told={told} query={query} />}</Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -212,54 +188,36 @@ function HolderTable({
   readonly query: URLSearchParams;
 }) {
   return (
-    <div class="table">
-      <table>
-        <caption>
+    <Table
+      caption={
+        <>
           {by === 'namespace'
             ? 'Images that pods of a namespace use; an image of several namespaces is in each.'
             : 'The images of all nodes of each.'}
           {holders.length < matching ? ` The first ${holders.length} of ${countText(matching)}.` : ''}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">{by.slice(0, 1).toUpperCase() + by.slice(1)}</th>
-            <th scope="col" class="number">
-              Nodes
-            </th>
-            <th scope="col" class="number">
-              Takes
-            </th>
-            <th scope="col" class="number">
-              {by === 'namespace' ? 'Not shared' : 'Nobody uses'}
-            </th>
-            <th scope="col" class="number">
-              Never used
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {holders.map((holder) => (
-            <tr key={holder.name}>
-              <th scope="row">
-                {by === 'namespace' ? (
-                  holder.name
-                ) : (
-                  <a href={addressWith('/images', query, { by, of: holder.name, offset: null })}>
-                    {holder.name}
-                  </a>
-                )}
-              </th>
-              <td class="number">{countText(holder.nodes)}</td>
-              <td class="number">{sizeText(BigInt(holder.bytes))}</td>
-              <td class="number">
-                {sizeText(BigInt(by === 'namespace' ? holder.aloneBytes : holder.unusedBytes))}
-              </td>
-              <td class="number">{sizeText(BigInt(holder.neverUsedBytes))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        </>
+      }
+      rows={holders}
+      keyOf={({ name }) => name}
+      columns={[
+        [
+          by.slice(0, 1).toUpperCase() + by.slice(1),
+          'name',
+          ({ name }) =>
+            by === 'namespace' ? (
+              name
+            ) : (
+              <a href={addressWith('/images', query, { by, of: name, offset: null })}>{name}</a>
+            ),
+        ],
+        ['Nodes', 'count', ({ nodes }) => nodes],
+        ['Takes', 'size', ({ bytes }) => BigInt(bytes)],
+        by === 'namespace'
+          ? ['Not shared', 'size', ({ aloneBytes }) => BigInt(aloneBytes)]
+          : ['Nobody uses', 'size', ({ unusedBytes }) => BigInt(unusedBytes)],
+        ['Never used', 'size', ({ neverUsedBytes }) => BigInt(neverUsedBytes)],
+      ]}
+    />
   );
 }
 
@@ -267,8 +225,7 @@ function HolderTable({
 function Returned() {
   const answered = useAnswer<DashboardReturned>('/api/images/returned', SELDOM_MS);
   return (
-    <section aria-labelledby="returned">
-      <h2 id="returned">Removed, and pulled again</h2>
+    <Section id="returned" heading="Removed, and pulled again">
       <Shown answered={answered}>
         {(told) => (
           <>
@@ -284,7 +241,7 @@ function Returned() {
           </>
         )}
       </Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -299,36 +256,16 @@ const KnownSince = ({ told: { knownSinceMs } }: { readonly told: DashboardReturn
 
 function ReturnedTable({ images }: Pick<DashboardReturned, 'images'>) {
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Image</th>
-            <th scope="col" class="number">
-              Came back
-            </th>
-            <th scope="col" class="number">
-              Removed
-            </th>
-            <th scope="col" class="number">
-              Nodes
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {images.map(({ id, name, returns, removals, nodes }) => (
-            <tr key={id}>
-              <th scope="row">
-                <a href={objectAddress('image', id)}>{name ?? id}</a>
-              </th>
-              <td class="number">{countText(returns)}</td>
-              <td class="number">{countText(removals)}</td>
-              <td class="number">{countText(nodes)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={images}
+      keyOf={({ id }) => id}
+      columns={[
+        ['Image', 'name', ({ id, name }) => <a href={objectAddress('image', id)}>{name ?? id}</a>],
+        ['Came back', 'count', ({ returns }) => returns],
+        ['Removed', 'count', ({ removals }) => removals],
+        ['Nodes', 'count', ({ nodes }) => nodes],
+      ]}
+    />
   );
 }
 
@@ -339,53 +276,31 @@ function Repository({ name, query }: { readonly name: string; readonly query: UR
     null,
   );
   return (
-    <section aria-labelledby="repository">
-      <h2 id="repository">Images of {name}</h2>
+    <Section id="repository" heading={<>Images of {name}</>}>
       <p>
         <a href={addressWith('/images', query, { repository: null })}>Close</a>
       </p>
       <Shown answered={answered}>
         {({ images, matching }) => (
-          <div class="table">
-            <table>
-              <caption>
+          <Table
+            caption={
+              <>
                 {countText(matching)} images on all nodes, those on the most nodes first
                 {images.length < matching ? `; the first ${countText(images.length)} of them` : ''}
-              </caption>
-              <thead>
-                <tr>
-                  <th scope="col">Image</th>
-                  <th scope="col" class="number">
-                    Size as listed
-                  </th>
-                  <th scope="col" class="number">
-                    Nodes
-                  </th>
-                  <th scope="col" class="number">
-                    In use on
-                  </th>
-                  <th scope="col" class="number">
-                    Never used on
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {images.map((image) => (
-                  <tr key={image.id}>
-                    <th scope="row">
-                      <a href={objectAddress('image', image.id)}>{image.name}</a>
-                    </th>
-                    <td class="number">{sizeText(BigInt(image.sizeBytes))}</td>
-                    <td class="number">{countText(image.nodes)}</td>
-                    <td class="number">{countText(image.usedOn)}</td>
-                    <td class="number">{countText(image.neverUsedOn)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+              </>
+            }
+            rows={images}
+            keyOf={({ id }) => id}
+            columns={[
+              ['Image', 'name', (image) => <a href={objectAddress('image', image.id)}>{image.name}</a>],
+              ['Size as listed', 'size', ({ sizeBytes }) => BigInt(sizeBytes)],
+              ['Nodes', 'count', ({ nodes }) => nodes],
+              ['In use on', 'count', ({ usedOn }) => usedOn],
+              ['Never used on', 'count', ({ neverUsedOn }) => neverUsedOn],
+            ]}
+          />
         )}
       </Shown>
-    </section>
+    </Section>
   );
 }

@@ -2,7 +2,8 @@ import { useMemo, useState } from 'preact/hooks';
 import type { DashboardLife } from '../../../../schemas/reports/dashboard-object.ts';
 import { addressWith, go, objectAddress } from '../addresses.ts';
 import { useReading } from '../asking.ts';
-import { Reading, Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Reading, Section, Select, Shown } from '../parts.tsx';
 import { countText } from '../texts.ts';
 
 const HOUR_MS = 3_600_000;
@@ -36,25 +37,17 @@ export function Life({ kind, id, node, query }: LifeProps) {
   }, [kind, id, node, ms]);
   const answered = useReading<DashboardLife>(isStopped ? null : path);
   return (
-    <section aria-labelledby="life">
-      <h2 id="life">Its life on {node}</h2>
+    <Section id="life" heading={<>Its life on {node}</>}>
       <div class="controls">
-        <label>
-          Of the last
-          <select
-            value={span}
-            onChange={({ currentTarget: { value } }) => {
-              setStopped(false);
-              go(addressWith(objectAddress(kind, id), query, { node, span: value }), 'replace');
-            }}
-          >
-            {SPANS.map((each) => (
-              <option key={each.span} value={each.span}>
-                {each.text}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Of the last"
+          value={span}
+          options={SPANS.map((each) => [each.span, each.text])}
+          onChange={(chosen) => {
+            setStopped(false);
+            go(addressWith(objectAddress(kind, id), query, { node, span: chosen }), 'replace');
+          }}
+        />
       </div>
       {isStopped ? (
         <p role="status">
@@ -72,7 +65,7 @@ export function Life({ kind, id, node, query }: LifeProps) {
           )}
         </Shown>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -104,6 +97,8 @@ function Told({ told }: { readonly told: ToldLife }) {
   }
 }
 
+type Entry = Extract<ToldLife, { status: 'explained' }>['entries'][number];
+
 function Entries({
   told: { sentences, entries, leftOut },
 }: {
@@ -115,35 +110,21 @@ function Entries({
       {sentences.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
-      <div class="table">
-        <table>
-          {leftOut === 0 ? null : (
-            <caption>
-              The oldest {countText(leftOut)} entries are left out; fleetgc audit explain tells them.
-            </caption>
-          )}
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              {hasParts ? <th scope="col">Of</th> : null}
-              <th scope="col">What</th>
-              <th scope="col">More</th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map(({ atMs, of, word, text }, index) => (
-              <tr key={`${atMs} ${index}`}>
-                <td>
-                  <Time ms={atMs} />
-                </td>
-                {hasParts ? <td>{of}</td> : null}
-                <td>{word}</td>
-                <td>{text}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption={
+          leftOut === 0
+            ? null
+            : `The oldest ${countText(leftOut)} entries are left out; fleetgc audit explain tells them.`
+        }
+        rows={entries}
+        keyOf={({ atMs }, index) => `${atMs} ${index}`}
+        columns={[
+          ['When', 'time', ({ atMs }) => atMs],
+          ...(hasParts ? [['Of', 'text', ({ of }: Entry) => of] as const] : []),
+          ['What', 'text', ({ word }) => word],
+          ['More', 'text', ({ text }) => text],
+        ]}
+      />
     </>
   );
 }

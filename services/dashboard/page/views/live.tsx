@@ -2,7 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Activity, ActivityKind, DashboardActivity } from '../../../../schemas/reports/dashboard.ts';
 import { addressOfKey, go, objectAddress } from '../addresses.ts';
 import { useAnswer, useNews } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { SearchField, Select, Shown } from '../parts.tsx';
 
 /** More lines than anybody reads make the page slow. */
 const MOST_LINES = 300;
@@ -57,26 +58,13 @@ function Stream({ first, what, onMissing }: StreamProps) {
   return (
     <>
       <div class="controls">
-        <label>
-          What
-          <select value={what} onChange={(event) => go(addressFor(event.currentTarget.value))}>
-            <option value="">everything</option>
-            {Object.entries(ACTIVITY_TEXT).map(([kind, name]) => (
-              <option key={kind} value={kind}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Has
-          <input
-            type="search"
-            value={text}
-            maxLength={200}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
+        <Select
+          label="What"
+          value={what}
+          options={[['', 'everything'], ...Object.entries(ACTIVITY_TEXT)]}
+          onChange={(kind) => go(addressFor(kind))}
+        />
+        <SearchField label="Has" value={text} onInput={setText} />
         <button type="button" aria-pressed={isPaused} onClick={isPaused ? resume : () => setPaused(true)}>
           {isPaused ? `Go on (${waiting.length} new)` : 'Hold still'}
         </button>
@@ -125,38 +113,19 @@ export function ActivityTable({
 }) {
   if (activity.length === 0) return <p class="quiet">Nothing in the time that is known.</p>;
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            {isOfOneNode ? null : <th scope="col">Node</th>}
-            <th scope="col">What</th>
-            <th scope="col">Object</th>
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {activity.map((line) => (
-            <tr key={line.id}>
-              <td>
-                <Time ms={line.atMs} />
-              </td>
-              {isOfOneNode ? null : (
-                <td>
-                  <a href={addressOfKey(line.node)}>{line.node}</a>
-                </td>
-              )}
-              <td>{ACTIVITY_TEXT[line.what]}</td>
-              <td>
-                <ObjectOf line={line} />
-              </td>
-              <td>{whyText(line)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={activity}
+      keyOf={({ id }) => id}
+      columns={[
+        ['When', 'time', ({ atMs }) => atMs],
+        ...(isOfOneNode
+          ? []
+          : [['Node', 'text', ({ node }: Activity) => <a href={addressOfKey(node)}>{node}</a>] as const]),
+        ['What', 'text', ({ what }) => ACTIVITY_TEXT[what]],
+        ['Object', 'text', (line) => <ObjectOf line={line} />],
+        ['Why', 'text', whyText],
+      ]}
+    />
   );
 }
 

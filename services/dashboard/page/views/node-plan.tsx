@@ -4,7 +4,8 @@ import type { DashboardPlan } from '../../../../schemas/reports/dashboard-plan.t
 import type { PlannedObject } from '../../../../schemas/reports/plan.ts';
 import { objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Section, Select, Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
 
 const EVERY_MS = 60_000;
@@ -17,10 +18,10 @@ interface Named {
 }
 
 const TRIGGERS = [
-  { trigger: 'periodic', text: 'as always' },
-  { trigger: 'forced', text: 'as much as the policy allows' },
-  { trigger: 'eviction:imagefs.available', text: 'if imagefs had too little space' },
-  { trigger: 'eviction:nodefs.available', text: 'if nodefs had too little space' },
+  ['periodic', 'as always'],
+  ['forced', 'as much as the policy allows'],
+  ['eviction:imagefs.available', 'if imagefs had too little space'],
+  ['eviction:nodefs.available', 'if nodefs had too little space'],
 ] as const;
 
 /** What would go next, and why the rest stays: `fleetgc plan` over the newest inventory. */
@@ -29,22 +30,12 @@ export function NodePlan({ cluster, node }: Named) {
   const asked = new URLSearchParams({ cluster, node, trigger });
   const plan = useAnswer<DashboardPlan>(`/api/plan?${asked}`, EVERY_MS);
   return (
-    <section aria-labelledby="plan">
-      <h2 id="plan">What would go next</h2>
+    <Section id="plan" heading="What would go next">
       <div class="controls">
-        <label>
-          Planned
-          <select value={trigger} onChange={(event) => setTrigger(event.currentTarget.value)}>
-            {TRIGGERS.map((each) => (
-              <option key={each.trigger} value={each.trigger}>
-                {each.text}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select label="Planned" value={trigger} options={TRIGGERS} onChange={setTrigger} />
       </div>
       <Shown answered={plan}>{(value) => <PlanText told={value} />}</Shown>
-    </section>
+    </Section>
   );
 }
 
@@ -114,35 +105,17 @@ function Objects({
   const shown = objects.slice(0, most);
   return (
     <>
-      <div class="table">
-        <table>
-          <caption>{caption}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col">Name</th>
-              <th scope="col" class="number">
-                Size
-              </th>
-              <th scope="col">Why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((object) => (
-              <tr key={`${object.kind} ${object.id}`}>
-                <td>{object.kind}</td>
-                <td>
-                  <a href={objectAddress(object.kind, object.id, on)}>{object.name}</a>
-                </td>
-                <td class="number">{object.sizeBytes === null ? '' : sizeText(BigInt(object.sizeBytes))}</td>
-                <td>
-                  {object.because} ({object.rule})
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption={caption}
+        rows={shown}
+        keyOf={({ kind, id }) => `${kind} ${id}`}
+        columns={[
+          ['Kind', 'text', ({ kind }) => kind],
+          ['Name', 'text', ({ kind, id, name }) => <a href={objectAddress(kind, id, on)}>{name}</a>],
+          ['Size', 'size', ({ sizeBytes }) => (sizeBytes === null ? '' : BigInt(sizeBytes))],
+          ['Why', 'text', ({ because, rule }) => `${because} (${rule})`],
+        ]}
+      />
       {shown.length < objects.length ? (
         <button type="button" onClick={() => setMost(objects.length)}>
           Show {countText(objects.length)} of {countText(count)}

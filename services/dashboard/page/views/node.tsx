@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useState } from 'preact/hooks';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import type { DashboardActivity, DashboardNode } from '../../../../schemas/reports/dashboard.ts';
 import type { DashboardListed, ListedThing } from '../../../../schemas/reports/dashboard-object.ts';
@@ -6,7 +6,8 @@ import { NodePauses } from '../actions/pauses.tsx';
 import { objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
 import { type CurveColours, drawCurve } from '../curve.ts';
-import { Fact, LastUsed, Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Chart, Fact, LastUsed, SearchField, Section, Select, Shown, Time } from '../parts.tsx';
 import { countText, usedText } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 import { ActivityTable } from './live.tsx';
@@ -106,23 +107,13 @@ function readCurveColours(): CurveColours {
 }
 
 function Disks({ disks, removals }: Pick<DashboardNode, 'disks' | 'removals'>) {
-  const place = useRef<HTMLDivElement>(null);
   const colours = useTheme(readCurveColours);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    if (place.current === null) return;
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    observer.observe(place.current);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    if (place.current === null || width === 0) return;
-    const plot = drawCurve(place.current, { disks, removals, colours, width });
-    return () => plot.destroy();
-  }, [disks, removals, colours, width]);
+  const draw = useCallback(
+    (place: HTMLElement, width: number) => drawCurve(place, { disks, removals, colours, width }),
+    [disks, removals, colours],
+  );
   return (
-    <section aria-labelledby="disks">
-      <h2 id="disks">Its disks</h2>
+    <Section id="disks" heading="Its disks">
       <ul class="legend" aria-label="What the curves are">
         {disks.map(({ filesystem, alsoCalled }, index) => (
           <li key={filesystem}>
@@ -132,9 +123,9 @@ function Disks({ disks, removals }: Pick<DashboardNode, 'disks' | 'removals'>) {
         ))}
         <li>▲ something was removed</li>
       </ul>
-      <div class="chart" ref={place} role="img" aria-label={curveText({ disks, removals })} />
+      <Chart label={curveText({ disks, removals })} draw={draw} />
       <RemovalTable removals={removals} />
-    </section>
+    </Section>
   );
 }
 
@@ -151,65 +142,33 @@ const SHOWN_REMOVALS = 20;
 function RemovalTable({ removals }: Pick<DashboardNode, 'removals'>) {
   if (removals.length === 0) return <p class="quiet">Nothing was removed in the time that is known.</p>;
   return (
-    <div class="table">
-      <table>
-        <caption>What was removed last</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col" class="number">
-              Objects
-            </th>
-            <th scope="col" class="number">
-              Freed
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {removals
-            .slice(-SHOWN_REMOVALS)
-            .toReversed()
-            .map(({ atMs, objects, freedBytes }) => (
-              <tr key={atMs}>
-                <td>
-                  <Time ms={atMs} />
-                </td>
-                <td class="number">{objects}</td>
-                <td class="number">{freedBytes === null ? 'not measured' : sizeText(BigInt(freedBytes))}</td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="What was removed last"
+      rows={removals.slice(-SHOWN_REMOVALS).toReversed()}
+      keyOf={({ atMs }) => atMs}
+      columns={[
+        ['When', 'time', ({ atMs }) => atMs],
+        ['Objects', 'count', ({ objects }) => objects],
+        ['Freed', 'size', ({ freedBytes }) => (freedBytes === null ? 'not measured' : BigInt(freedBytes))],
+      ]}
+    />
   );
 }
 
 function Settings({ settings }: Pick<DashboardNode, 'settings'>) {
   if (settings.length === 0) return null;
   return (
-    <section aria-labelledby="settings">
-      <h2 id="settings">Its policy, and where each value comes from</h2>
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Setting</th>
-              <th scope="col">Value</th>
-              <th scope="col">Where from</th>
-            </tr>
-          </thead>
-          <tbody>
-            {settings.map(({ setting, value, origin }) => (
-              <tr key={setting}>
-                <th scope="row">{setting}</th>
-                <td>{value}</td>
-                <td>{origin}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <Section id="settings" heading="Its policy, and where each value comes from">
+      <Table
+        rows={settings}
+        keyOf={({ setting }) => setting}
+        columns={[
+          ['Setting', 'name', ({ setting }) => setting],
+          ['Value', 'text', ({ value }) => value],
+          ['Where from', 'text', ({ origin }) => origin],
+        ]}
+      />
+    </Section>
   );
 }
 
@@ -231,41 +190,33 @@ function NodeListed({ cluster, node }: Named) {
   });
   const answered = useAnswer<DashboardListed>(`/api/node/listed?${asked}`, LISTED_EVERY_MS);
   return (
-    <section aria-labelledby="listed">
-      <h2 id="listed">What is on it</h2>
+    <Section id="listed" heading="What is on it">
       <Shown answered={answered}>
         {(listed) => (
           <>
             <div class="controls">
-              <label>
-                Kind
-                <select
-                  value={kind}
-                  onChange={({ currentTarget: { value } }) => {
-                    setKind(value);
-                    setOffset(0);
-                  }}
-                >
-                  <option value="">everything</option>
-                  {listed.counts.map((count) => (
-                    <option key={count.kind} value={count.kind}>
-                      {count.kind} ({countText(count.objects)})
-                    </option>
-                  ))}
-                </select>
-              </label>
-              <label>
-                Name has
-                <input
-                  type="search"
-                  value={text}
-                  maxLength={200}
-                  onInput={({ currentTarget: { value } }) => {
-                    setText(value);
-                    setOffset(0);
-                  }}
-                />
-              </label>
+              <Select
+                label="Kind"
+                value={kind}
+                options={[
+                  ['', 'everything'],
+                  ...listed.counts.map(
+                    (count) => [count.kind, `${count.kind} (${countText(count.objects)})`] as const,
+                  ),
+                ]}
+                onChange={(chosen) => {
+                  setKind(chosen);
+                  setOffset(0);
+                }}
+              />
+              <SearchField
+                label="Name has"
+                value={text}
+                onInput={(asked) => {
+                  setText(asked);
+                  setOffset(0);
+                }}
+              />
               <button type="button" disabled={offset === 0} onClick={() => setOffset(offset - ON_A_PAGE)}>
                 Before
               </button>
@@ -284,50 +235,34 @@ function NodeListed({ cluster, node }: Named) {
           </>
         )}
       </Shown>
-    </section>
+    </Section>
   );
 }
 
 function Things({ listed }: { readonly listed: DashboardListed }) {
   return (
-    <div class="table">
-      <table>
-        <caption>
+    <Table
+      caption={
+        <>
           As of <Time ms={listed.atMs} />, the largest first. “Why it stays” says what would keep it even if
           as much went now as the policy in force allows.
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Kind</th>
-            <th scope="col">Name</th>
-            <th scope="col" class="number">
-              Size
-            </th>
-            <th scope="col">Used last</th>
-            <th scope="col">Why it stays</th>
-          </tr>
-        </thead>
-        <tbody>
-          {listed.things.map((thing) => (
-            <tr key={`${thing.kind} ${thing.id}`}>
-              <td>{thing.kind}</td>
-              <td>
-                <a href={objectAddress(thing.kind, thing.id, listed.node)}>{thing.name}</a>
-              </td>
-              <td class="number">{thing.sizeBytes === null ? '' : sizeText(BigInt(thing.sizeBytes))}</td>
-              <td>
-                {thing.kind === 'image' ? (
-                  <LastUsed users={thing.usersInAll} lastUsedMs={thing.lastUsedMs} />
-                ) : (
-                  (thing.state ?? '')
-                )}
-              </td>
-              <td>{whyText(thing)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        </>
+      }
+      rows={listed.things}
+      keyOf={({ kind, id }) => `${kind} ${id}`}
+      columns={[
+        ['Kind', 'text', ({ kind }) => kind],
+        ['Name', 'text', ({ kind, id, name }) => <a href={objectAddress(kind, id, listed.node)}>{name}</a>],
+        ['Size', 'size', ({ sizeBytes }) => (sizeBytes === null ? '' : BigInt(sizeBytes))],
+        [
+          'Used last',
+          'time',
+          ({ kind, usersInAll, lastUsedMs, state }) =>
+            kind === 'image' ? <LastUsed users={usersInAll} lastUsedMs={lastUsedMs} /> : state,
+        ],
+        ['Why it stays', 'text', whyText],
+      ]}
+    />
   );
 }
 

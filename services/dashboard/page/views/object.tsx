@@ -6,7 +6,8 @@ import type {
 } from '../../../../schemas/reports/dashboard-object.ts';
 import { addressOfKey, addressWith, objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Fact, LastUsed, Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Fact, LastUsed, Section, Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
 import { Life } from './life.tsx';
 
@@ -116,8 +117,7 @@ const sinceText = ({ knownSinceMs }: DashboardObject) =>
 
 /** Several nodes tell of it. */
 const Choice = ({ told: { kind, id, told } }: { readonly told: DashboardObject }) => (
-  <section aria-labelledby="choice">
-    <h2 id="choice">Its life</h2>
+  <Section id="choice" heading="Its life">
     <p>Choose a node: the event log is read for one at a time.</p>
     <ul class="choices">
       {told.map((node) => (
@@ -126,54 +126,33 @@ const Choice = ({ told: { kind, id, told } }: { readonly told: DashboardObject }
         </li>
       ))}
     </ul>
-  </section>
+  </Section>
 );
 
 function Holders({ told, query }: { readonly told: DashboardObject; readonly query: URLSearchParams }) {
   const { kind, id, holders } = told;
   const here = objectAddress(kind, id);
   return (
-    <section aria-labelledby="holders">
-      <h2 id="holders">Where it is now</h2>
+    <Section id="holders" heading="Where it is now">
       {holders.page.length === 0 ? (
         <p class="quiet">No node lists it in its newest inventory.</p>
       ) : (
-        <div class="table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Node</th>
-                <th scope="col" class="number">
-                  Size as listed
-                </th>
-                <th scope="col" class="number">
-                  Used by
-                </th>
-                <th scope="col">Used last</th>
-                <th scope="col">Pinned</th>
-                <th scope="col">Reported at</th>
-              </tr>
-            </thead>
-            <tbody>
-              {holders.page.map(({ node, sizeBytes, users, lastUsedMs, pinned, atMs }) => (
-                <tr key={node}>
-                  <th scope="row">
-                    <a href={objectAddress(kind, id, node)}>{node}</a>
-                  </th>
-                  <td class="number">{sizeText(BigInt(sizeBytes))}</td>
-                  <td class="number">{countText(users)}</td>
-                  <td>
-                    <LastUsed users={users} lastUsedMs={lastUsedMs} />
-                  </td>
-                  <td>{pinned ? 'yes' : 'no'}</td>
-                  <td>
-                    <Time ms={atMs} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          rows={holders.page}
+          keyOf={({ node }) => node}
+          columns={[
+            ['Node', 'name', ({ node }) => <a href={objectAddress(kind, id, node)}>{node}</a>],
+            ['Size as listed', 'size', ({ sizeBytes }) => BigInt(sizeBytes)],
+            ['Used by', 'count', ({ users }) => users],
+            [
+              'Used last',
+              'time',
+              ({ users, lastUsedMs }) => <LastUsed users={users} lastUsedMs={lastUsedMs} />,
+            ],
+            ['Pinned', 'text', ({ pinned }) => (pinned ? 'yes' : 'no')],
+            ['Reported at', 'time', ({ atMs }) => atMs],
+          ]}
+        />
       )}
       <p class="pages">
         {query.get('after') === null ? null : (
@@ -183,54 +162,39 @@ function Holders({ told, query }: { readonly told: DashboardObject; readonly que
           <a href={addressWith(here, query, { after: holders.after })}>Next</a>
         )}
       </p>
-    </section>
+    </Section>
   );
 }
 
 function Went({ told: { went, kind, id } }: { readonly told: DashboardObject }) {
   if (went.last.length === 0) return null;
   return (
-    <section aria-labelledby="went">
-      <h2 id="went">When it was removed</h2>
-      <div class="table">
-        <table>
-          {went.last.length < went.times ? (
-            <caption>
-              The last {went.last.length} of {countText(went.times)} times
-            </caption>
-          ) : null}
-          <thead>
-            <tr>
-              <th scope="col">Removed at</th>
-              <th scope="col">Node</th>
-              <th scope="col">Why</th>
-              <th scope="col" class="number">
-                Freed
-              </th>
-              <th scope="col">Came back</th>
-            </tr>
-          </thead>
-          <tbody>
-            {went.last.map(({ node, atMs, rule, because, freedBytes, isBack }) => (
-              <tr key={`${node} ${atMs}`}>
-                <td>
-                  <Time ms={atMs} />
-                </td>
-                <td>
-                  <a href={objectAddress(kind, id, node)}>{node}</a> (
-                  <a href={addressOfKey(node)}>the node</a>)
-                </td>
-                <td>
-                  {because} ({rule})
-                </td>
-                <td class="number">{freedBytes === null ? 'not measured' : sizeText(BigInt(freedBytes))}</td>
-                <td>{isBack ? 'yes' : 'no'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <Section id="went" heading="When it was removed">
+      <Table
+        caption={
+          went.last.length < went.times
+            ? `The last ${went.last.length} of ${countText(went.times)} times`
+            : null
+        }
+        rows={went.last}
+        keyOf={({ node, atMs }) => `${node} ${atMs}`}
+        columns={[
+          ['Removed at', 'time', ({ atMs }) => atMs],
+          [
+            'Node',
+            'text',
+            ({ node }) => (
+              <>
+                <a href={objectAddress(kind, id, node)}>{node}</a> (<a href={addressOfKey(node)}>the node</a>)
+              </>
+            ),
+          ],
+          ['Why', 'text', ({ because, rule }) => `${because} (${rule})`],
+          ['Freed', 'size', ({ freedBytes }) => (freedBytes === null ? 'not measured' : BigInt(freedBytes))],
+          ['Came back', 'text', ({ isBack }) => (isBack ? 'yes' : 'no')],
+        ]}
+      />
+    </Section>
   );
 }
 
@@ -242,10 +206,14 @@ function OnNode({ kind, id, node }: { readonly kind: string; readonly id: string
   const asked = new URLSearchParams({ cluster, node: name, kind, id, limit: '1' });
   const answered = useAnswer<DashboardListed>(`/api/node/listed?${asked}`, LISTED_EVERY_MS);
   return (
-    <section aria-labelledby="on-node">
-      <h2 id="on-node">
-        On <a href={addressOfKey(node)}>{node}</a>
-      </h2>
+    <Section
+      id="on-node"
+      heading={
+        <>
+          On <a href={addressOfKey(node)}>{node}</a>
+        </>
+      }
+    >
       <Shown answered={answered}>
         {(listed) => {
           const [thing] = listed.things;
@@ -258,7 +226,7 @@ function OnNode({ kind, id, node }: { readonly kind: string; readonly id: string
           );
         }}
       </Shown>
-    </section>
+    </Section>
   );
 }
 

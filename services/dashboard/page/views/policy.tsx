@@ -6,7 +6,8 @@ import type {
 } from '../../../../schemas/reports/dashboard-policies.ts';
 import { addressOfKey, policyAddress } from '../addresses.ts';
 import { type Answered, send, useAnswer } from '../asking.ts';
-import { Fact, Shown } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Fact, Section, Shown } from '../parts.tsx';
 import { countText } from '../texts.ts';
 import { Simulations } from './simulations.tsx';
 
@@ -92,44 +93,18 @@ export function PoliciesView() {
 function PolicyTable({ policies }: DashboardPolicies) {
   if (policies.length === 0) return <p>There is no policy: every node keeps everything.</p>;
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Policy</th>
-            <th scope="col">For</th>
-            <th scope="col" class="number">
-              Version
-            </th>
-            <th scope="col">Mode</th>
-            <th scope="col" class="number">
-              Nodes
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {policies.map((policy) => (
-            <tr key={`${policy.subject} ${policy.name}`}>
-              <td>
-                <a href={policyAddress(policy.subject, policy.name)}>{policy.name}</a>
-              </td>
-              <td>{policy.subject === 'node' ? 'nodes' : 'clusters'}</td>
-              <td class="number">{policy.policyVersion}</td>
-              <td>{policy.mode}</td>
-              <td class="number">
-                <Nodes {...policy} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={policies}
+      keyOf={({ subject, name }) => `${subject} ${name}`}
+      columns={[
+        ['Policy', 'text', ({ subject, name }) => <a href={policyAddress(subject, name)}>{name}</a>],
+        ['For', 'text', ({ subject }) => (subject === 'node' ? 'nodes' : 'clusters')],
+        ['Version', 'count', ({ policyVersion }) => String(policyVersion)],
+        ['Mode', 'text', ({ mode }) => mode],
+        ['Nodes', 'count', ({ nodes }) => (nodes === 0 ? <span class="bad">holds for no node</span> : nodes)],
+      ]}
+    />
   );
-}
-
-function Nodes({ nodes }: Pick<DashboardPolicies['policies'][number], 'nodes'>) {
-  if (nodes === null) return null;
-  return nodes === 0 ? <span class="bad">holds for no node</span> : <span>{countText(nodes)}</span>;
 }
 
 /** Who types is not asked about each letter. */
@@ -160,8 +135,7 @@ function PolicyEditor({ name, applied, text, onText, onValid }: EditorProps) {
   };
   const file = `${fileName(name)}.yaml`;
   return (
-    <section aria-labelledby="copy">
-      <h2 id="copy">A copy to try</h2>
+    <Section id="copy" heading="A copy to try">
       <p>Edit it here; what is in force stays as it is.</p>
       <div class="editor">
         <pre ref={lines} aria-hidden="true">
@@ -197,7 +171,7 @@ function PolicyEditor({ name, applied, text, onText, onValid }: EditorProps) {
       <p>
         To put it in force: <code>fleetgc policy apply {file}</code>. This page applies nothing.
       </p>
-    </section>
+    </Section>
   );
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { DashboardReport, ToldReport } from '../../../../schemas/reports/dashboard-report.ts';
 import { go } from '../addresses.ts';
 import { useReading } from '../asking.ts';
+import { Table } from '../document.tsx';
 import { Reading, Shown, Time } from '../parts.tsx';
 
 /** The weekly report, as `fleetgc audit report` makes it. Its time stands in the address. */
@@ -147,32 +148,22 @@ function ReportText({ report: { introduction, parts } }: { readonly report: Told
   );
 }
 
-function PartTable({ table: { header, rows } }: { readonly table: NonNullable<Part['table']> }) {
-  return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            {header.map((cell) => (
-              <th key={cell} scope="col">
-                {cell}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((cells, row) => (
-            <tr key={row}>
-              {cells.map((cell, column) => (
-                <td key={column}>{typeof cell === 'string' ? cell : <code>{cell.name}</code>}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+type Cell = NonNullable<Part['table']>['rows'][number][number];
+
+const PartTable = ({ table: { header, rows } }: { readonly table: NonNullable<Part['table']> }) => (
+  <Table
+    rows={rows}
+    keyOf={(_, row) => row}
+    columns={header.map((heading, column) => [
+      heading,
+      'text',
+      (cells: readonly Cell[]) => <PartCell cell={cells[column] ?? ''} />,
+    ])}
+  />
+);
+
+const PartCell = ({ cell }: { readonly cell: Cell }) =>
+  typeof cell === 'string' ? cell : <code>{cell.name}</code>;
 
 const WIDTH = 900;
 const ROW = 22;

@@ -9,7 +9,8 @@ import {
   policyAddress,
 } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Shown } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { SearchField, Shown } from '../parts.tsx';
 
 /** As the API wants it. */
 const LEAST_LENGTH = 2;
@@ -27,17 +28,14 @@ export function SearchView({ query }: { readonly query: URLSearchParams }) {
           go(`/search?${new URLSearchParams({ q: text })}`);
         }}
       >
-        <label>
-          Name of a node, cluster, image, pod, container, policy or object, or any id
-          <input
-            type="search"
-            value={text}
-            minLength={LEAST_LENGTH}
-            maxLength={300}
-            required
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
+        <SearchField
+          label="Name of a node, cluster, image, pod, container, policy or object, or any id"
+          value={text}
+          minLength={LEAST_LENGTH}
+          maxLength={300}
+          required
+          onInput={setText}
+        />
         <button type="submit">Search</button>
       </form>
       {asked.length >= LEAST_LENGTH ? <Results asked={asked} /> : null}
@@ -105,31 +103,20 @@ const InCluster = ({ cluster }: Pick<Found, 'cluster'>) =>
 
 function FoundTable({ found }: { readonly found: readonly Found[] }) {
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Kind</th>
-            <th scope="col">Name</th>
-            <th scope="col">Id</th>
-            <th scope="col">Last reported by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {found.map(({ kind, name, id, node, cluster }) => (
-            <tr key={`${kind} ${id} ${name} ${cluster}`}>
-              <td>{KINDS[kind]}</td>
-              <td>
-                <NameOf found={{ kind, id, name, node, cluster }} />
-              </td>
-              <td>{id === name ? '' : id}</td>
-              <td>
-                {node === null ? <InCluster cluster={cluster} /> : <a href={addressOfKey(node)}>{node}</a>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={found}
+      keyOf={({ kind, id, name, cluster }) => `${kind} ${id} ${name} ${cluster}`}
+      columns={[
+        ['Kind', 'text', ({ kind }) => KINDS[kind]],
+        ['Name', 'text', (each) => <NameOf found={each} />],
+        ['Id', 'text', ({ id, name }) => (id === name ? '' : id)],
+        [
+          'Last reported by',
+          'text',
+          ({ node, cluster }) =>
+            node === null ? <InCluster cluster={cluster} /> : <a href={addressOfKey(node)}>{node}</a>,
+        ],
+      ]}
+    />
   );
 }

@@ -9,7 +9,8 @@ import type {
 } from '../../../../schemas/reports/dashboard-policies.ts';
 import { addressOfKey } from '../addresses.ts';
 import { send, useAnswer, useNews, useRole } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Table } from '../document.tsx';
+import { Section, Select, Shown, Time } from '../parts.tsx';
 import { countText, spanText } from '../texts.ts';
 
 const EVERY_MS = 30_000;
@@ -37,19 +38,14 @@ export function Simulations({ name, text, isValid }: SimulationsProps) {
   const own = simulations.filter(({ policies }) => policies.includes(name));
   const shown = chosen ?? own.find(({ state }) => state === 'done')?.id ?? null;
   return (
-    <section aria-labelledby="simulations">
-      <h2 id="simulations">What it would have done</h2>
+    <Section id="simulations" heading="What it would have done">
       <div class="controls">
-        <label>
-          On the last
-          <select value={String(days)} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-            {DAYS.map((each) => (
-              <option key={each} value={String(each)}>
-                {each === 1 ? '1 day' : `${each} days`}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="On the last"
+          value={String(days)}
+          options={DAYS.map((each) => [String(each), each === 1 ? '1 day' : `${each} days`])}
+          onChange={(text) => setDays(Number(text))}
+        />
         <button type="button" disabled={!isValid || !isOperator} onClick={start}>
           Simulate
         </button>
@@ -68,7 +64,7 @@ export function Simulations({ name, text, isValid }: SimulationsProps) {
       {shown === null ? null : (
         <Chosen key={shown} id={shown} state={own.find(({ id }) => id === shown)?.state} />
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -306,42 +302,30 @@ function Regrets({
   readonly count: number;
 }) {
   return (
-    <div class="table">
-      <table>
-        <caption>
+    <Table
+      caption={
+        <>
           Images that were soon needed again: {Math.min(SHOWN_REGRETS, regrets.length)} of {countText(count)}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Policies</th>
-            <th scope="col">Node</th>
-            <th scope="col">Image</th>
-            <th scope="col">Would go</th>
-            <th scope="col">Needed again</th>
-          </tr>
-        </thead>
-        <tbody>
-          {regrets.slice(0, SHOWN_REGRETS).map((regret) => {
-            const { side, cluster, node, imageId, name, removedAtMs, neededAtMs } = regret;
+        </>
+      }
+      rows={regrets.slice(0, SHOWN_REGRETS)}
+      keyOf={({ side, cluster, node, imageId, removedAtMs }) =>
+        `${side} ${cluster}/${node} ${imageId} ${removedAtMs}`
+      }
+      columns={[
+        ['Policies', 'text', ({ side }) => (side === 'policy' ? 'the copy' : 'in force')],
+        [
+          'Node',
+          'text',
+          ({ cluster, node }) => {
             const key = `${cluster}/${node}`;
-            return (
-              <tr key={`${side} ${key} ${imageId} ${removedAtMs}`}>
-                <td>{side === 'policy' ? 'the copy' : 'in force'}</td>
-                <td>
-                  <a href={addressOfKey(key)}>{key}</a>
-                </td>
-                <td>{name}</td>
-                <td>
-                  <Time ms={removedAtMs} />
-                </td>
-                <td>
-                  <Time ms={neededAtMs} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+            return <a href={addressOfKey(key)}>{key}</a>;
+          },
+        ],
+        ['Image', 'text', ({ name }) => name],
+        ['Would go', 'time', ({ removedAtMs }) => removedAtMs],
+        ['Needed again', 'time', ({ neededAtMs }) => neededAtMs],
+      ]}
+    />
   );
 }
