@@ -11,7 +11,7 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { SelectableNode } from '../../schemas/policy/policy-selection.ts';
 import { runDeciders } from '../../services/deciders/run.ts';
-import type { ExecutorOptions } from '../../services/node/executor/executor.ts';
+import type { ExecutorOptions } from '../../services/node/executor/run.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import { openUnsignedWriter } from '../framework/policy-writer.ts';

@@ -12,7 +12,7 @@ export const REMOVED_IMAGES_BYTES = 400 * MAX_REMOVED_IMAGES;
 
 /**
  * Images that the executor removed, at once or late, oldest first, at milliseconds since that boot. One that is pulled
- * again before the agent looks is another image, whose record begins anew (C4, D12).
+ * again before the agent looks is another image, whose record begins anew (C4).
  */
 export const RemovedImagesFile = z.object({
   version: z.literal(1),

@@ -10,7 +10,7 @@ import {
   withMeta,
 } from '../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
-import type { ExecutorOptions } from './executor/executor.ts';
+import type { ExecutorOptions } from './executor/run.ts';
 
 export const USUAL_RUNTIME_ENDPOINT = 'unix:///run/containerd/containerd.sock';
 const Endpoint = Text.refine(isEndpoint, { error: 'must be unix:///path/to/socket or an absolute path' });

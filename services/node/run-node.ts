@@ -18,6 +18,8 @@ import { loggedContentReading } from './agent/contents.ts';
 import { executorOnlyFacts } from './agent/for-executor.ts';
 import { podLogReader } from './agent/pod-logs.ts';
 import { policyInForce } from './executor/checks.ts';
+import { watchStops } from './executor/metrics.ts';
+import type { OwnFacts } from './executor/own-plan.ts';
 import {
   createNodeExecutor,
   type ExecutorDeps,
@@ -25,9 +27,7 @@ import {
   filesOnDisk,
   nodeSubscription,
   runNodeExecutor,
-} from './executor/executor.ts';
-import { watchStops } from './executor/metrics.ts';
-import type { OwnFacts } from './executor/own-plan.ts';
+} from './executor/run.ts';
 import type { ManagedNode } from './managed-node.ts';
 
 interface NodeRun {

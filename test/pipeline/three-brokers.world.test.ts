@@ -14,7 +14,7 @@ import { TRUST_OFF } from '../../packages/records/trust/trust.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { startDecider } from '../../services/deciders/run.ts';
-import { nodeSubscription } from '../../services/node/executor/executor.ts';
+import { nodeSubscription } from '../../services/node/executor/run.ts';
 import { fullNode } from '../bench/inventories.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { collector, silentContext } from '../packages/log/probe.ts';

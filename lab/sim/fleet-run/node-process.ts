@@ -9,8 +9,8 @@ import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { type AgentTask, NodeAgent, type TaskSchedule } from '../../../services/node/agent/agent.ts';
 import type { ContentReading } from '../../../services/node/agent/contents.ts';
 import { policyInForce } from '../../../services/node/executor/checks.ts';
-import { createNodeExecutor, type NodeExecutor } from '../../../services/node/executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
+import { createNodeExecutor, type NodeExecutor } from '../../../services/node/executor/run.ts';
 import { cachePods } from '../../../services/node/managed-node.ts';
 import type { FleetTime } from '../fleet/fleet-time.ts';
 import {

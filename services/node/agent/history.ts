@@ -120,7 +120,7 @@ export interface RemovedImage {
 }
 
 /**
- * The records without those of images that went after they were detected (D12): what is listed under their ids now is
+ * The records without those of images that went after they were detected (C4): what is listed under their ids now is
  * another image. Of a removal before this boot that much is known: it was before all that was detected since.
  */
 function withoutRemoved(

@@ -15,7 +15,7 @@ import { SeenGenerations } from '../../../packages/records/trust/seen-generation
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { nodeSubscription } from '../../../services/node/executor/executor.ts';
+import { nodeSubscription } from '../../../services/node/executor/run.ts';
 import { logContext } from '../context.ts';
 import { benchNode } from '../nodes.ts';
 import type { ScriptArguments } from './arguments.ts';

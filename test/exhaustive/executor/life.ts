@@ -9,13 +9,13 @@ import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import { NO_DISK_HISTORY } from '../../../services/node/agent/disks.ts';
+import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
+import type { OpenDirectory } from '../../../services/node/executor/pod-logs.ts';
 import {
   createNodeExecutor,
   type NodeExecutor,
   type NodeFiles,
-} from '../../../services/node/executor/executor.ts';
-import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
-import type { OpenDirectory } from '../../../services/node/executor/pod-logs.ts';
+} from '../../../services/node/executor/run.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';

@@ -15,12 +15,8 @@ import { byTheClock, NodeAgent } from '../../../services/node/agent/agent.ts';
 import { loggedContentReading } from '../../../services/node/agent/contents.ts';
 import { podLogReader } from '../../../services/node/agent/pod-logs.ts';
 import { policyInForce } from '../../../services/node/executor/checks.ts';
-import {
-  createNodeExecutor,
-  filesOnDisk,
-  nodeSubscription,
-} from '../../../services/node/executor/executor.ts';
 import { JOURNAL_FILE } from '../../../services/node/executor/journal.ts';
+import { createNodeExecutor, filesOnDisk, nodeSubscription } from '../../../services/node/executor/run.ts';
 import { cachePods } from '../../../services/node/managed-node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node/executor/support/memory-state.ts';

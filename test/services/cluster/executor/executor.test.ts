@@ -287,6 +287,10 @@ describe('beside an agent, which keeps the owner graph', () => {
     return itemFor(object, act);
   };
 
+  /** What was asked about an object, in order. */
+  const methodsOn = (api: FakeApi, name: string): readonly string[] =>
+    api.asked.filter(({ path }) => path.endsWith(`/${name}`)).map(({ method }) => method);
+
   test('[cluster C13] an owner is let go after its dependents were tried, whatever the order of a command', async () => {
     const { api, carryOut } = beside((each) => {
       ownerThere(each, 'a', WAITING);
@@ -332,6 +336,22 @@ describe('beside an agent, which keeps the owner graph', () => {
     const item = itemOf(api);
     api.touch('x', { ownerReferences: [referenceTo('b')] });
     expect(await carryOut([item])).toEqual(['refused changed']);
+    expect(methodsOn(api, 'x')).toEqual(['DELETE', 'GET']);
+  });
+
+  test('[cluster D15] after a try that failed the object itself is read, and not the graph', async () => {
+    const { api, carryOut, behind } = beside((each) => void owned(each, 'gone'));
+    behind();
+    ownerThere(api, 'b');
+    const item = itemOf(api);
+    let failures = 1;
+    api.fault = ({ method }) => {
+      if (method !== 'DELETE' || failures-- <= 0) return null;
+      api.touch('x', { ownerReferences: [referenceTo('b')] });
+      return { status: 500, body: JSON.stringify(statusBody(500, 'InternalError')) };
+    };
+    expect(await carryOut([item])).toEqual(['failed api-server-error']);
+    expect(methodsOn(api, 'x')).toEqual(['DELETE', 'GET']);
   });
 
   test('[cluster S5] a namespace with the annotation keeps what is in it', async () => {

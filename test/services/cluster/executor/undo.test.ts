@@ -115,6 +115,27 @@ describe('under undo: manifest', () => {
     ]);
   });
 
+  test('an object is not saved whose removal is withdrawn while it is unblocked', async () => {
+    const withdrawn = { isSo: false };
+    const { api, saved, object, carryOut } = undoing(
+      {},
+      { deps: { localHold: () => (withdrawn.isSo ? 'the file says hold: true' : null) } },
+    );
+    api.put({
+      kind: CONFIG_MAP,
+      name: 'gone',
+      deletionTimestamp: '2026-11-25T00:00:00Z',
+      finalizers: ['foregroundDeletion'],
+    });
+    api.onWrite = () => {
+      withdrawn.isSo = true;
+    };
+    const act = { action: 'delete', propagation: 'Foreground', unblock: true } as const;
+    expect(await carryOut([itemFor(object, act)])).toEqual(['refused held']);
+    expect(api.writes.map(({ request: { method } }) => method)).toEqual(['PATCH']);
+    expect(saved).toEqual([]);
+  });
+
   test('a pod is saved as it is once it is marked', async () => {
     const h = harness({}, (api) => {
       api.served = [...SERVED, POD, NODE];

@@ -73,7 +73,7 @@ test('[M1] without a record of the agent it is just detected, also in later scan
   expect(found?.firstDetectedMs).toBe(clock.now().wallTimeMs);
 });
 
-test('[D12] one that was removed and is there again is another one, whatever the agent still has of it', async () => {
+test('[C4] one that was removed and is there again is another one, whatever the agent still has of it', async () => {
   const { clock, state, logger, start, agentScans } = setUp();
   const facts = start();
   agentScans();

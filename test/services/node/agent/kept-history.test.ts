@@ -211,7 +211,7 @@ test.each<{ name: string; removedMs: number | null; bootId?: string; isNew: bool
   { name: 'when it was first detected', removedMs: 0, isNew: true },
   { name: 'after it was first detected', removedMs: SECOND, isNew: true },
   { name: 'in an earlier boot', removedMs: MINUTE, bootId: BOOT_B, isNew: false },
-])('[C4, D12] an image that was removed $name and is listed begins anew: $isNew', (given) => {
+])('[C4] an image that was removed $name and is listed begins anew: $isNew', (given) => {
   const { clock, open, removed } = setUp();
   const history = open();
   const detectedMs = clock.now().sinceBootMs;
@@ -231,7 +231,7 @@ test.each<{ name: string; removedMs: number | null; bootId?: string; isNew: bool
   expect(ageMs(clock, look(history, clock, ['a']).get('a'))).toBe(isNew ? HOUR : HOUR + 5 * SECOND);
 });
 
-test('[C4, D12] over a reboot an image that was removed before it begins anew, once', () => {
+test('[C4] over a reboot an image that was removed before it begins anew, once', () => {
   const { clock, open, removed } = setUp();
   const first = open();
   look(first, clock, ['a']);

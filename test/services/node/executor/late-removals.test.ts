@@ -64,7 +64,7 @@ test('a disk that takes nothing costs nothing but the memory over a restart', ()
   expect(noted(state)).toEqual(['a', 'b']);
 });
 
-test('[D12] an executor notes the images that went, and no others', async () => {
+test('[C4] an executor notes the images that went, and no others', async () => {
   const node = executorNode();
   const [gone = '', kept = ''] = addImages(node, ['a', 'b']);
   node.runtime.before = (call) => {

@@ -4,7 +4,7 @@ import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { openEmbeddedLog } from '../../../../packages/log/embedded.ts';
 import { MAX_COMMAND_LIFETIME_MS } from '../../../../schemas/events/command.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { nodeSubscription } from '../../../../services/node/executor/executor.ts';
+import { nodeSubscription } from '../../../../services/node/executor/run.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { SECOND } from '../../../fixtures/time.ts';

@@ -21,11 +21,7 @@ import {
   ImageHistoryFile,
 } from '../../../../schemas/state/image-history.ts';
 import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks.ts';
-import {
-  filesOnDisk,
-  nodeSubscription,
-  runNodeExecutor,
-} from '../../../../services/node/executor/executor.ts';
+import { filesOnDisk, nodeSubscription, runNodeExecutor } from '../../../../services/node/executor/run.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { runtimeImage } from '../../../fixtures/listing.ts';
 import { instant } from '../../../fixtures/time.ts';

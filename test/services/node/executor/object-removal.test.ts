@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
-import type { ObjectWork } from '../../../../services/node/executor/command.ts';
+import type { ObjectWork } from '../../../../services/node/executor/executor.ts';
 import type { JournalEntry } from '../../../../services/node/executor/journal.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { ObjectRefusal } from '../../../../schemas/events/result.ts';
-import type { Executor } from '../../../../services/node/executor/command.ts';
+import type { Executor } from '../../../../services/node/executor/executor.ts';
 import { Judge, type Stays } from '../../../../services/node/executor/judge.ts';
 import { removalsInLastHour } from '../../../../services/node/executor/local-rules.ts';
 import { openDirectory } from '../../../../services/node/executor/pod-logs.ts';

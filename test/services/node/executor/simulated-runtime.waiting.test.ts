@@ -10,7 +10,7 @@ import type { Command } from '../../../../schemas/events/command.ts';
 import type { ObjectOutcome } from '../../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../../schemas/events/topics.ts';
 import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks.ts';
-import { createNodeExecutor, filesOnDisk } from '../../../../services/node/executor/executor.ts';
+import { createNodeExecutor, filesOnDisk } from '../../../../services/node/executor/run.ts';
 import { containerRemoval, imageRemoval } from '../../../fixtures/command.ts';
 import { input } from '../../../fixtures/input.ts';
 import { NODE } from '../../../fixtures/inventory.ts';

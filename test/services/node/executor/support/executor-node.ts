@@ -20,14 +20,14 @@ import type { FleetEvent } from '../../../../../schemas/events/topics.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../../../schemas/state/image-history.ts';
 import { type DiskHistory, NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
 import type { PodsNow, PolicyInForce } from '../../../../../services/node/executor/checks.ts';
+import type { WantedPod } from '../../../../../services/node/executor/facts.ts';
+import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
 import {
   createNodeExecutor,
   type ExecutorDeps,
   filesOnDisk,
   type NodeExecutor,
-} from '../../../../../services/node/executor/executor.ts';
-import type { WantedPod } from '../../../../../services/node/executor/facts.ts';
-import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
+} from '../../../../../services/node/executor/run.ts';
 import { input } from '../../../../fixtures/input.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../../../fixtures/listing.ts';

@@ -7,7 +7,7 @@ import type { EventOf } from '../../../../../schemas/events/topics.ts';
 import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
 import { type BackoffTable, openBackoff } from '../../../../../services/node/executor/backoff.ts';
 import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
-import { type Collaborators, Executor } from '../../../../../services/node/executor/command.ts';
+import { type Collaborators, Executor } from '../../../../../services/node/executor/executor.ts';
 import type { FactsReading, ReadFacts, RuntimeFacts } from '../../../../../services/node/executor/facts.ts';
 import {
   accepted,
