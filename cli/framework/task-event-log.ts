@@ -76,7 +76,7 @@ export function untilInterrupted(
     publish: async (records) => {
       // What was begun is finished: half of it may hold nodes, as a version without its policy does.
       if (signal.aborted && !written.isBegun) throw new FleetGcError('INTERRUPTED', NOT_BEGUN);
-      await written.during(records, acknowledgedSoon(log.publish(records), signal));
+      return await written.during(records, acknowledgedSoon(log.publish(records), signal));
     },
     createTopics: async () => {
       // Tries before this one may have created some.
@@ -103,12 +103,12 @@ const CREATED =
 const ACKNOWLEDGE_MS = 1_000;
 
 /** Who stops a command waits a moment for what is on its way, since then it is known whether it is there. */
-async function acknowledgedSoon(work: Promise<void>, signal: AbortSignal): Promise<void> {
+async function acknowledgedSoon<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   await waitUnless(work, signal);
   await waitAtMost(work, ACKNOWLEDGE_MS);
   const late = new AbortController();
   late.abort();
-  await orInterrupted(work, late.signal, UNACKNOWLEDGED);
+  return await orInterrupted(work, late.signal, UNACKNOWLEDGED);
 }
 
 async function orInterrupted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {

@@ -29,12 +29,13 @@ export class WrittenRecords {
   }
 
   /** `work` sends the records; while it has not ended well, they may be there or not. */
-  async during(records: readonly OutgoingRecord[], work: Promise<void>): Promise<void> {
+  async during<T>(records: readonly OutgoingRecord[], work: Promise<T>): Promise<T> {
     this.expect();
     note(this.#open, records);
-    await work;
+    const result = await work;
     this.#open.clear();
     note(this.#written, records);
+    return result;
   }
 
   /** The same error, with what was written before it, where the work was cut off. */

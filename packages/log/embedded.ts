@@ -15,8 +15,8 @@ import type {
   ActiveSubscription,
   EventLog,
   EventLogContext,
+  LogPublisher,
   LogRecord,
-  OutgoingRecord,
   ReadEvent,
   ReadFrom,
   ReadRequest,
@@ -24,19 +24,20 @@ import type {
 import { requireEndless } from './stopping.ts';
 
 /** The first publish to a topic refuses another number of partitions than declared; later ones keep to ours. */
-function createPublish(opened: OpenedLog): (records: readonly OutgoingRecord[]) => Promise<void> {
+function createPublish(opened: OpenedLog): LogPublisher['publish'] {
   const checked = new Set<TopicName>();
 
   return async (records) => {
-    if (records.length === 0) return;
+    if (records.length === 0) return [];
     await refuseTooLarge(records);
     const topics = new Set(records.map(({ topic }) => topic).filter((topic) => !checked.has(topic)));
-    await opened.database.write((tables) => {
+    const positions = await opened.database.write((tables) => {
       for (const topic of topics) tables.partitions.requireDeclared(topic);
-      tables.records.append(records, opened.context.now());
+      return tables.records.append(records, opened.context.now());
     });
     for (const topic of topics) checked.add(topic);
     opened.changes.notify();
+    return positions;
   };
 }
 

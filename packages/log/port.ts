@@ -32,6 +32,14 @@ export interface LogRecord {
   readonly unreadable?: string;
 }
 
+/** Where a record lies that the log has acknowledged. */
+export interface LogPosition {
+  readonly partition: number;
+  readonly offset: bigint;
+  /** Epoch milliseconds, by the log's own clock; `null` where the log does not date records: see `LogRecord.isDatedByWriter`. */
+  readonly timestampMs: number | null;
+}
+
 /** Where a group without a committed offset begins. */
 export type StartPosition = 'earliest' | 'latest';
 
@@ -152,10 +160,11 @@ export interface EventLogHealth {
 /** Publishes to an event log. */
 export interface LogPublisher {
   /**
-   * Resolves when every record is acknowledged. Keeps the order of records that share a key. When it rejects, some may
-   * lie on the log all the same, and some twice (never so on the embedded log).
+   * Resolves when every record is acknowledged, to the position of each, in their order. Keeps the order of records that share a key.
+   * When it rejects, some may lie on the log all the same, and some twice (never so on the embedded log). What was tried again may lie
+   * there twice too; the position is that of one of the two.
    */
-  publish(records: readonly OutgoingRecord[]): Promise<void>;
+  publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]>;
 }
 
 /** Reads an event log, or an archive of one. */

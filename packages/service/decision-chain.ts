@@ -7,7 +7,7 @@ import { deriveId } from '../canonical/ids.ts';
 import { NOTHING_HASHED, runningHash } from '../canonical/running-hash.ts';
 import type { Output } from '../decision/handler.ts';
 import { partitionOf } from '../log/partition.ts';
-import type { LogPublisher, OutgoingRecord } from '../log/port.ts';
+import type { LogPosition, LogPublisher, OutgoingRecord } from '../log/port.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import type { Publisher } from '../records/publisher.ts';
 
@@ -75,10 +75,11 @@ export class DecisionChain {
   }
 
   /** As `EventLog.publish`. Decisions of one partition go one publish after the other, so that their numbers grow with their offsets. */
-  async publish(records: readonly OutgoingRecord[]): Promise<void> {
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> {
     const partitions = [...new Set(records.filter(isDecision).map(placeOf))].toSorted((a, b) => a - b);
-    await this.#inTurnOf(partitions, () => this.#publish(records, partitions));
+    const positions = await this.#inTurnOf(partitions, () => this.#publish(records, partitions));
     if (partitions.length > 0) this.#awaitHead();
+    return positions;
   }
 
   /** Tells what no head names yet. What cannot be told now is told later: no decision waits for it. Never rejects. */
@@ -103,23 +104,28 @@ export class DecisionChain {
     });
   }
 
-  #inTurnOf(partitions: readonly number[], work: () => Promise<void>): Promise<void> {
+  #inTurnOf<T>(partitions: readonly number[], work: () => Promise<T>): Promise<T> {
     const [first, ...others] = partitions;
     if (first === undefined) return work();
     return this.#of(first).inTurn(() => this.#inTurnOf(others, work));
   }
 
-  async #publish(records: readonly OutgoingRecord[], partitions: readonly number[]): Promise<void> {
+  async #publish(
+    records: readonly OutgoingRecord[],
+    partitions: readonly number[],
+  ): Promise<readonly LogPosition[]> {
     const { log } = this.#settings;
     const numbered = records.map((record) => (isDecision(record) ? this.#numbered(record) : record));
+    let positions: readonly LogPosition[];
     try {
-      await log.publish(numbered);
+      positions = await log.publish(numbered);
     } catch (error) {
       // Some of them may lie there: their numbers are given to no other, and no head names them.
       for (const partition of partitions) this.#close(this.#of(partition));
       throw error;
     }
     for (const record of numbered) if (isDecision(record)) this.#acknowledged(record);
+    return positions;
   }
 
   #of(partition: number): Written {

@@ -87,8 +87,9 @@ export function openDecisionWriting<Kind extends SubjectKind>(
   const publish: EventLog['publish'] = async (records) => {
     gate?.require();
     await sets.publish();
-    await (chain ?? log).publish(records);
+    const positions = await (chain ?? log).publish(records);
     counts.acknowledged(records);
+    return positions;
   };
   return {
     handlers: handlers(sets.policies),

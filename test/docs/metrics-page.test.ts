@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { OutgoingRecord } from '../../packages/log/port.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { consumerMetrics } from '../../packages/records/consumer-metrics.ts';
@@ -25,6 +26,7 @@ import { textOf } from '../deploy/files.ts';
 import { metricsInCode } from '../deploy/metrics-in-code.ts';
 import { SILENT } from '../exhaustive/silent.ts';
 import { countedIds } from '../support/logs/log-record.ts';
+import { madeUpPositions } from '../support/logs/made-up-positions.ts';
 import { tableRows } from './markdown.ts';
 import { rows, sections, told } from './told-metrics.ts';
 
@@ -46,7 +48,7 @@ async function valuesInCode(): Promise<ReadonlyMap<string, readonly string[]>> {
     now,
     ids: countedIds(),
     signer: UNSIGNED,
-    log: { publish: async () => undefined },
+    log: { publish: async (records: readonly OutgoingRecord[]) => madeUpPositions(records) },
   };
   createDeadLetters({ publisher: createPublisher(writing), group: 'g', metrics, logger: SILENT, now });
   const series = [...(await metrics.text()).matchAll(/^([a-z_]+)\{(.*)\} /gm)];

@@ -9,7 +9,7 @@ import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 /** As `policy apply` does, the version of each policy lies on its own topic. */
-const keepVersions = ({ log, policies }: Pipeline): Promise<void> =>
+const keepVersions = ({ log, policies }: Pipeline): Promise<unknown> =>
   log.publish(
     policies().policies.map((event) => outgoing({ topic: 'policyVersions', key: event.hash, event })),
   );

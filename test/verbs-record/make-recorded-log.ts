@@ -80,7 +80,7 @@ const pod = (name: string, image = 'app/live:1', namespace = 'default') => ({
 async function liveNode(pipeline: Pipeline): Promise<void> {
   const { node, time, log } = pipeline;
   const { kubelet, runtime, faults } = node;
-  const keepVersions = (): Promise<void> =>
+  const keepVersions = (): Promise<unknown> =>
     log.publish(
       pipeline
         .policies()

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { RuntimeContainerEvent } from '../../../packages/cri/port.ts';
 import type { Input, Output, Outputs } from '../../../packages/decision/handler.ts';
 import { recordBytes } from '../../../packages/log/limits.ts';
-import type { EventLog, LogPublisher, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPosition, LogPublisher, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { PolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -267,12 +267,13 @@ export function countedLog(log: LogPublisher) {
   const published: Record<string, { events: number; bytes: number }> = {};
   return {
     published: (): Published => ({ ...published }),
-    publish: async (records: Parameters<EventLog['publish']>[0]): Promise<void> => {
-      await log.publish(records);
+    publish: async (records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
+      const positions = await log.publish(records);
       for (const record of records) {
         const { events, bytes } = published[record.topic] ?? { events: 0, bytes: 0 };
         published[record.topic] = { events: events + 1, bytes: bytes + recordBytes(record) };
       }
+      return positions;
     },
   };
 }

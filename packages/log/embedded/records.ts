@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { recordBytes } from '../limits.ts';
 import { partitionOf, TOPIC_NAMES, topicSpec } from '../partition.ts';
-import type { LogRecord, OutgoingRecord, TopicDifference } from '../port.ts';
+import type { LogPosition, LogRecord, OutgoingRecord, TopicDifference } from '../port.ts';
 import { embeddedCreation, missingTopic, partitionDifference, refusal } from '../topic-differences.ts';
 
 const RecordRow = z.object({
@@ -76,19 +76,22 @@ export class RecordsTable {
   }
 
   /** Within a write transaction. The broker's time of a partition never goes back, whatever the clock does. */
-  append(records: readonly OutgoingRecord[], nowMs: number): void {
-    for (const record of records) {
-      const end = this.#partitions.require(record.topic, partitionOf(record.topic, record.key));
+  append(records: readonly OutgoingRecord[], nowMs: number): readonly LogPosition[] {
+    return records.map((record) => {
+      const partition = partitionOf(record.topic, record.key);
+      const end = this.#partitions.require(record.topic, partition);
+      const timestampMs = Math.max(nowMs, end.lastTimestampMs);
       this.insert({
         partitionId: end.id,
         offset: end.nextOffset,
-        timestampMs: Math.max(nowMs, end.lastTimestampMs),
+        timestampMs,
         sizeBytes: recordBytes(record),
         key: record.key,
         headers: JSON.stringify(record.headers),
         value: record.value,
       });
-    }
+      return { partition, offset: BigInt(end.nextOffset), timestampMs };
+    });
   }
 
   insert({ partitionId, offset, timestampMs, sizeBytes, key, headers, value }: NewRow): void {

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs, pause } from '../../process/backoff.ts';
 import { RETRY_BACKOFFS, refuseTooLarge } from '../limits.ts';
 import { partitionName } from '../partition.ts';
-import type { EventLogContext, OutgoingRecord } from '../port.ts';
+import type { EventLogContext, LogPosition, OutgoingRecord } from '../port.ts';
 import { waitAtMost } from '../stopping.ts';
 import { missingTopic, refusal } from '../topic-differences.ts';
 import { withAdmin } from './client/admin.ts';
@@ -45,13 +45,14 @@ export class Publishing {
     if (connection.options.waits === 'long') this.#reach(() => this.#producer.connect());
   }
 
-  async publish(records: readonly OutgoingRecord[]): Promise<void> {
-    if (records.length === 0) return;
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> {
+    if (records.length === 0) return [];
     await refuseTooLarge(records);
     try {
       await this.#declared.require(new Set(records.map(({ topic }) => topic)));
-      await this.#publisher.publish(records);
+      const positions = await this.#publisher.publish(records);
       this.#connection.reached();
+      return positions;
     } catch (error) {
       const failure = this.#connection.explain(error);
       this.#lookForBrokers();
@@ -105,18 +106,18 @@ const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 /** About fifteen seconds: another broker takes over in less. */
 const ELECTION_TRIES = 20;
 
-/** Sends batches of different partitions in one request, once; resolves when all is acknowledged. */
-type Send = (batches: readonly Batch[]) => Promise<void>;
+/** Sends batches of different partitions in one request, once; resolves when all is acknowledged, to the positions of each batch. */
+type Send = (batches: readonly Batch[]) => Promise<readonly (readonly LogPosition[])[]>;
 
 interface Sending {
   readonly send: Send;
   /** Sends one batch, again and again while that may help. */
-  readonly sendWithRetries: (batch: Batch) => Promise<void>;
+  readonly sendWithRetries: (batch: Batch) => Promise<readonly LogPosition[]>;
 }
 
 interface Waiting {
   readonly batch: Batch;
-  readonly resolve: () => void;
+  readonly resolve: (positions: readonly LogPosition[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -137,13 +138,17 @@ export class Publisher {
     this.#sending = sending;
   }
 
-  /** Resolves when all is acknowledged. */
-  async publish(records: readonly OutgoingRecord[]): Promise<void> {
-    const acknowledged = toBatches(records).map(
-      (batch) => new Promise<void>((resolve, reject) => this.#waiting.push({ batch, resolve, reject })),
+  /** Resolves when all is acknowledged, to the position of each record. */
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> {
+    const batches = toBatches(records);
+    const acknowledged = batches.map(
+      (batch) =>
+        new Promise<readonly LogPosition[]>((resolve, reject) =>
+          this.#waiting.push({ batch, resolve, reject }),
+        ),
     );
     this.#schedule();
-    await Promise.all(acknowledged);
+    return inOrderOf(records, batches, await Promise.all(acknowledged));
   }
 
   /** Settles when nothing is on its way. */
@@ -192,8 +197,8 @@ export class Publisher {
   async #sendAll(group: readonly Waiting[]): Promise<void> {
     if (group.length === 1) return await this.#sendApart(group);
     try {
-      await this.#sending.send(group.map(({ batch }) => batch));
-      for (const { resolve } of group) resolve();
+      const positions = await this.#sending.send(group.map(({ batch }) => batch));
+      for (const [index, { resolve }] of group.entries()) resolve(positions[index] ?? []);
     } catch {
       await this.#sendApart(group);
     }
@@ -208,6 +213,24 @@ export class Publisher {
   }
 }
 
+/** The position of each record; of one that was given twice, that of either. */
+function inOrderOf(
+  records: readonly OutgoingRecord[],
+  batches: readonly Batch[],
+  positions: readonly (readonly LogPosition[])[],
+): readonly LogPosition[] {
+  const positionOf = new Map(
+    batches.flatMap((batch, at) =>
+      batch.records.map((record, index) => [record, positions[at]?.[index]] as const),
+    ),
+  );
+  return records.map((record) => {
+    const position = positionOf.get(record);
+    if (position === undefined) throw new TypeError('a record was acknowledged without its position');
+    return position;
+  });
+}
+
 interface Retries {
   readonly send: Send;
   readonly random: EventLogContext['random'];
@@ -220,10 +243,14 @@ interface Retries {
  * Sends one batch, and again while a leader is missing or the connection was lost. Not with cockatiel: how often depends on what
  * failed last, chance and waiting are given, and its policy would be as long as this loop.
  */
-export async function sendWithRetries({ send, random, wait, tries }: Retries, batch: Batch): Promise<void> {
+export async function sendWithRetries(
+  { send, random, wait, tries }: Retries,
+  batch: Batch,
+): Promise<readonly LogPosition[]> {
   for (let failures = 1; ; failures += 1) {
     try {
-      return await send([batch]);
+      const [positions = []] = await send([batch]);
+      return positions;
     } catch (error) {
       if (isEnough(error, failures, tries)) throw aboutTopic(error, batch);
       await wait(backoffMs(RETRY_BACKOFFS.batch, failures - 1, random));

@@ -219,6 +219,6 @@ export const onlyActs = (log: ActingLog): ActingLog => ({
       if (objection !== null)
         throw new FleetGcError('INTERNAL', `nothing was written from the page: ${objection}`);
     }
-    await log.publish(records);
+    return await log.publish(records);
   },
 });

@@ -13,6 +13,7 @@ import { RequiredTrust, TRUST_OFF, type Trust } from '../../../packages/records/
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { certified, FLEET, newKey, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { recordOf, say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { fullNode } from '../inventories.ts';
@@ -98,7 +99,7 @@ function alsoOfFacts(required: Trust, publicKey: string): Trust {
 
 function worker(trust: Trust, signer: Signer): Work {
   const parse = parseBelieved(trust);
-  const log = { publish: async () => undefined };
+  const log = { publish: async (records: readonly OutgoingRecord[]) => madeUpPositions(records) };
   const publisher = createPublisher({
     log,
     source: '/fleetgc/bench',

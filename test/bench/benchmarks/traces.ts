@@ -17,6 +17,7 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { spreadOf } from '../statistics.ts';
@@ -82,7 +83,7 @@ export async function benchTraces(): Promise<Findings> {
 /** `undefined`: as it was before there were traces. */
 function handling(tracer: Tracer | null | undefined): Way {
   const publisher = createPublisher({
-    log: { publish: async () => undefined },
+    log: { publish: async (records) => madeUpPositions(records) },
     source: '/fleetgc/bench',
     now: Date.now,
     ids: randomTraceIds,

@@ -74,7 +74,8 @@ async function publishAgain(log: EventLog, records: readonly OutgoingRecord[]): 
   const endMs = performance.now() + PUBLISH_MS;
   for (;;) {
     try {
-      return await log.publish(records);
+      await log.publish(records);
+      return;
     } catch (error) {
       if (!toFleetGcError(error).retry || performance.now() > endMs) throw error;
       await sleep(AGAIN_MS);

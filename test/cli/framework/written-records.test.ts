@@ -9,6 +9,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { NOBODY_SAYS } from '../../../packages/records/doing.ts';
 import { UNSIGNED_STATE } from '../../../packages/records/trust/state-signer.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { ScriptedLog } from '../../support/logs/scripted-log.ts';
 
 type Publish = (records: readonly OutgoingRecord[], control: FakeProcess) => Promise<void>;
@@ -22,6 +23,7 @@ async function deleting(publish: Publish, after: (control: FakeProcess) => Promi
     publish: async (records) => {
       published.push(records[0]?.topic ?? '');
       await publish(records, control);
+      return madeUpPositions(records);
     },
   };
   const verb = defineVerb({

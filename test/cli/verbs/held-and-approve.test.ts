@@ -64,7 +64,7 @@ async function holding(
   return own;
 }
 
-const tell = async ({ log }: OwnLog, fact: Ownership | Pods | Expiry): Promise<void> =>
+const tell = async ({ log }: OwnLog, fact: Ownership | Pods | Expiry): Promise<unknown> =>
   log.publish([outgoing(outputOf(fact))]);
 
 function outputOf(fact: Ownership | Pods | Expiry): Output {

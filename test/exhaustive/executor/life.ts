@@ -20,6 +20,7 @@ import { filesystems } from '../../fixtures/filesystems.ts';
 import { input } from '../../fixtures/input.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import { countedIds, NOW_MS } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { memoizedParse } from '../memoized-parse.ts';
 import { NO_METRICS, SILENT } from '../silent.ts';
 import { Waits } from '../waits.ts';
@@ -135,9 +136,10 @@ const publisherOf = ({ waits }: Life, watcher: Watcher) =>
   createPublisher({
     signer: UNSIGNED,
     log: {
-      publish: (records) => {
+      publish: async (records) => {
         const ids = records.map(({ headers }) => headers.ce_id).join(' ');
-        return waits.request(PUBLISHER, `publish ${ids}`, () => watcher.published(records));
+        await waits.request(PUBLISHER, `publish ${ids}`, () => watcher.published(records));
+        return madeUpPositions(records);
       },
     },
     source: '/fleetgc/prod/web-1',

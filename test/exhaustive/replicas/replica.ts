@@ -7,6 +7,7 @@ import { startDecider } from '../../../services/deciders/run.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { AGREEING_POLICY } from '../../services/node/executor/support/agreeing-inventory.ts';
 import { countedIds, NOW_MS } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { NO_METRICS, SILENT } from '../silent.ts';
 import { Waits } from '../waits.ts';
 import type { Partition } from './partition.ts';
@@ -118,6 +119,7 @@ export class Replica {
       publish: async (records) => {
         await this.waits.request(this.name, 'publish', () => this.#partition.append(records));
         this.memory.hasPublished = true;
+        return madeUpPositions(records);
       },
       subscribe: async (_, handle) => {
         this.#handle = handle;

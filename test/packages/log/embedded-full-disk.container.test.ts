@@ -30,7 +30,7 @@ async function open(disk: SmallDisk, keepsSpace = true): Promise<Opened> {
   return { log, said: lines.lines };
 }
 
-const publishPiece = (log: EventLog, key: string): Promise<void> =>
+const publishPiece = (log: EventLog, key: string): Promise<unknown> =>
   log.publish([outgoing({ key, value: randomBytes(PIECE_BYTES) })]);
 
 async function publishPieces(log: EventLog, key: string, count: number): Promise<void> {

@@ -11,6 +11,7 @@ import { KeySigner } from '../../../packages/records/trust/state-signer.ts';
 import { RequiredTrust } from '../../../packages/records/trust/trust.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { readableLog } from '../../support/logs/readable-log.ts';
 
 const HOUR_MS = 3_600_000;
@@ -50,6 +51,7 @@ async function afterThief(generation: number, ...statements: readonly LogRecord[
   const written: LogRecord[] = [];
   const publish = async (records: readonly Parameters<typeof onLog>[0][]) => {
     written.push(...records.map((record) => onLog(record)));
+    return madeUpPositions(records);
   };
   const writer = { log: { publish }, publication: PUBLICATION, signer };
   await writeStates(writer, [{ key: 'web', event: POLICY }]);

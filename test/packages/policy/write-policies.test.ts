@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPosition, OutgoingRecord } from '../../../packages/log/port.ts';
 import { policyChanges, toAnyPolicyRecord, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { deleteKeys, writePause, writePolicies } from '../../../packages/policy/write-policies.ts';
 import { UNSIGNED_STATE } from '../../../packages/records/trust/state-signer.ts';
@@ -9,6 +9,7 @@ import { PolicyRecord, type PolicyRecordOf, pauseKey } from '../../../schemas/po
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { EVERY_NODE, policy } from '../../fixtures/policy.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 const written = (name: string) => ({ policy: policy({ name }), source: `name: ${name}\n` });
@@ -17,9 +18,10 @@ const record = (name: string) => toPolicyRecord(written(name));
 /** Takes records until one for `failing` comes. */
 function recorder(failing?: string) {
   const published: string[] = [];
-  const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
+  const publish = async (records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
     if (records.some(({ topic }) => topic === failing)) throw new Error('not acknowledged');
     published.push(...records.map(({ topic, key }) => `${topic} ${key}`));
+    return madeUpPositions(records);
   };
   return { published, log: { publish } };
 }

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPosition, OutgoingRecord } from '../../../packages/log/port.ts';
 import type { StoredLetter } from '../../../packages/read-model/letters.ts';
 import { planRedrive, redrive } from '../../../packages/read-model/redrive.ts';
 import { NOBODY_SAYS } from '../../../packages/records/doing.ts';
 import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 
@@ -39,10 +40,11 @@ const letterAt = (offset: number): DeadLetter => ({
 function recorder(accepted: number) {
   const published: string[] = [];
   let calls = 0;
-  const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
+  const publish = async (records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
     calls += 1;
     if (calls > accepted) throw new Error('not acknowledged');
     published.push(...records.map(({ topic }) => topic));
+    return madeUpPositions(records);
   };
   return { published, log: { publish } };
 }

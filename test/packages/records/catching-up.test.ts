@@ -25,6 +25,7 @@ import { incompleteInventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
 import { countedIds, NOW_MS, recordOf } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { readableLog } from '../../support/logs/readable-log.ts';
 import { runs } from '../../support/property-runs.ts';
 
@@ -36,7 +37,7 @@ const DECIDERS = [
 
 const publisher = createPublisher({
   signer: UNSIGNED,
-  log: { publish: async () => undefined },
+  log: { publish: async (records) => madeUpPositions(records) },
   source: '/fleetgc/test',
   now: () => NOW_MS,
   ids: countedIds(),

@@ -127,7 +127,7 @@ test('what failed between decision and order comes again with the same ids', asy
       if (records.some(({ topic }) => topic === 'gc.node.observe') && failures-- > 0) {
         throw new FleetGcError('LOG_UNREACHABLE', 'no broker answers');
       }
-      await log.publish(records);
+      return await log.publish(records);
     },
   };
   await log.publish([message('a')]);

@@ -15,6 +15,7 @@ import { inventory } from '../../fixtures/inventory.ts';
 import { ownership } from '../../fixtures/ownership.ts';
 import { pods } from '../../fixtures/pods.ts';
 import { countedIds, recordOf } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 
 const FACTS: readonly (readonly [fact: string, output: Output])[] = [
   ['inventory', nodeOutput('inventory', inventory())],
@@ -34,7 +35,12 @@ async function publishing(output: Output) {
     now: () => 0,
     ids: countedIds(),
     signer: UNSIGNED,
-    log: { publish: async (records) => void sent.push(...records) },
+    log: {
+      publish: async (records) => {
+        sent.push(...records);
+        return madeUpPositions(records);
+      },
+    },
   });
   const told = await publishingReadable(
     publisher,

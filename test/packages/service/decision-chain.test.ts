@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPosition, OutgoingRecord } from '../../../packages/log/port.ts';
 import { createPublisher } from '../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { DecisionChain, HEAD_EVERY_MS, type HeadSources } from '../../../packages/service/decision-chain.ts';
@@ -10,6 +10,7 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { NOW } from '../../fixtures/time.ts';
 import { countedIds, outgoing } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 
 /** A replica that writes to a log in memory, and time that goes by when the test says so. */
 function scene(over: Partial<HeadSources> = {}) {
@@ -17,11 +18,12 @@ function scene(over: Partial<HeadSources> = {}) {
   const waiting: { readonly ms: number; readonly pass: () => void }[] = [];
   let isAway = false;
   let isLost = false;
-  const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
+  const publish = async (records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
     const said = records.filter(({ topic }) => topic === TOPICS.heads.name);
     if (said.length > 0 && isAway) throw new Error('the broker is away');
     if (said.length === 0 && isLost) throw new Error('nobody knows whether it is there');
     heads.push(...said.map(({ value }) => DecisionHead.parse(JSON.parse(String(value)))));
+    return madeUpPositions(records);
   };
   const wait = (ms: number, signal: AbortSignal): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();

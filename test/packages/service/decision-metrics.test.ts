@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { EventLog } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { startDecider } from '../../../services/deciders/run.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -40,11 +41,11 @@ test('when something was decided last is when the event log took it', async () =
   let nowMs = 1_000_000;
   let refused = 0;
   const { deps, publish, records } = await decisionLog();
-  const refusing = async (...[outgoing]: Parameters<typeof deps.log.publish>): Promise<void> => {
+  const refusing: EventLog['publish'] = async (outgoing) => {
     if (outgoing.some(({ topic }) => topic === 'gc.node.decisions') && refused++ === 0)
       throw new FleetGcError('LOG_UNREACHABLE', 'no broker');
     nowMs += 5_000;
-    await deps.log.publish(outgoing);
+    return await deps.log.publish(outgoing);
   };
   const log = { ...deps.log, publish: refusing };
   await using _ = await startDecider('image-gc', { ...deps, log, now: () => nowMs });

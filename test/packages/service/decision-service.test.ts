@@ -20,8 +20,9 @@ test('the set of policies is on the log before the first decision under it', asy
   const { deps, publish, records } = await decisionLog(() => SET);
   const order: string[] = [];
   const noting: EventLog['publish'] = async (outgoing) => {
-    await deps.log.publish(outgoing);
+    const positions = await deps.log.publish(outgoing);
     order.push(...outgoing.map(({ topic }) => topic));
+    return positions;
   };
   await using _ = await startDecider('image-gc', { ...deps, log: { ...deps.log, publish: noting } });
   await publish(...['a', 'b'].map((id) => fact('inventory', inventory({ id, images: [image('i')] }))));
@@ -41,7 +42,7 @@ test('nothing leaves while the set cannot be told, and the message comes again',
       expect(await records('decisions', 0)).toEqual([]);
       throw new FleetGcError('LOG_UNREACHABLE', 'no broker');
     }
-    await deps.log.publish(outgoing);
+    return await deps.log.publish(outgoing);
   };
   await using _ = await startDecider('image-gc', { ...deps, log: { ...deps.log, publish: refusing } });
   await publish(fact('inventory', inventory()));

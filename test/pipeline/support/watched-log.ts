@@ -61,8 +61,9 @@ export function watchedLog(log: EventLog): WatchedLog {
       publishing++;
       try {
         await watchedLog.beforePublish(records);
-        await log.publish(records);
+        const positions = await log.publish(records);
         noteEnds(records);
+        return positions;
       } finally {
         publishing--;
       }

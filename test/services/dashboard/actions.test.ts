@@ -19,6 +19,7 @@ import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { deletionOutput, EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { runs } from '../../support/property-runs.ts';
 import { standingClock } from '../../support/standing-clock.ts';
 import { actingOn } from './support/acting.ts';
@@ -326,7 +327,10 @@ test('who looks is told whether they may act, and why not', async () => {
 describe('whatever the code above it does, the log takes from the page', () => {
   async function isTaken(record: OutgoingRecord): Promise<boolean> {
     const published: unknown[] = [];
-    const publish = async (records: readonly OutgoingRecord[]) => void published.push(...records);
+    const publish = async (records: readonly OutgoingRecord[]) => {
+      published.push(...records);
+      return madeUpPositions(records);
+    };
     const log = onlyActs({ publish, read: () => Promise.reject(new Error('not asked')) as never });
     await log.publish([record]).catch(() => undefined);
     return published.length === 1;

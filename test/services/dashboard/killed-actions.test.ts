@@ -14,6 +14,7 @@ import { bury, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../support/logs/made-up-positions.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { unsignedWriter } from './support/acting.ts';
 
@@ -27,7 +28,7 @@ interface Killed {
   readonly name: DashboardActionName;
   readonly asked: { readonly id: string };
   /** What lies on the log before. */
-  readonly before: (log: EventLog) => Promise<void>;
+  readonly before: (log: EventLog) => Promise<unknown>;
 }
 
 /** Whatever else the action is asked with. */
@@ -84,6 +85,7 @@ function killedAfter(log: EventLog, records: number): ActingLog {
       left -= written.length;
       if (written.length > 0) await log.publish(written);
       if (written.length < given.length) throw new Error('killed');
+      return madeUpPositions(given);
     },
   };
 }
@@ -117,7 +119,7 @@ async function writtenBy(killed: Killed): Promise<number> {
       read: (request, ending) => log.read(request, ending),
       publish: async (records) => {
         count += records.length;
-        await log.publish(records);
+        return await log.publish(records);
       },
     },
     killed,

@@ -1,6 +1,7 @@
 import {
   type DeathCount,
   type EventLog,
+  type LogPosition,
   type LogRecord,
   type OutgoingRecord,
   type ReadEvent,
@@ -10,6 +11,7 @@ import {
   type SubscriptionState,
   UNCOUNTED,
 } from '../../../packages/log/port.ts';
+import { madeUpPositions } from './made-up-positions.ts';
 
 /** One reading of a topic, fed by the test. */
 export class ScriptedReading {
@@ -78,9 +80,10 @@ export class ScriptedLog implements EventLog {
   beforePublish: (records: readonly OutgoingRecord[]) => void = () => undefined;
   private handle: SliceHandler = async () => undefined;
 
-  async publish(records: readonly OutgoingRecord[]): Promise<void> {
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> {
     this.beforePublish(records);
     this.published.push(records);
+    return madeUpPositions(records);
   }
 
   async subscribe(subscription: Subscription, handle: SliceHandler) {

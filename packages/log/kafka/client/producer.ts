@@ -8,7 +8,7 @@ import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { FleetGcError } from '../../../process/errors.ts';
 import { recordBytes } from '../../limits.ts';
 import { partitionName, partitionOf } from '../../partition.ts';
-import type { OutgoingRecord } from '../../port.ts';
+import type { LogPosition, OutgoingRecord } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { type KafkaClient, openClient } from './client.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
@@ -43,17 +43,39 @@ function toTopicMessages(batches: readonly Batch[]) {
   }));
 }
 
-/** kafkajs sends nothing, and says nothing, for a partition that the broker does not have. */
-function requireAcknowledged(batches: readonly Batch[], acknowledged: readonly RecordMetadata[]): void {
-  const names = new Set(
-    acknowledged.map(({ topicName, partition }) => partitionName({ topic: topicName, partition })),
+/** What Kafka says of the time where the writer dates records. */
+const UNDATED = -1;
+
+/** Of each batch those of its records. kafkajs sends nothing, and says nothing, for a partition that the broker does not have. */
+function acknowledgedPositions(
+  batches: readonly Batch[],
+  acknowledged: readonly RecordMetadata[],
+): readonly (readonly LogPosition[])[] {
+  const byName = new Map(
+    acknowledged.map((each) => [partitionName({ topic: each.topicName, partition: each.partition }), each]),
   );
-  const lost = batches.find((batch) => !names.has(partitionName(batch)));
-  if (lost === undefined) return;
-  throw new FleetGcError(
-    'TOPICS_DIFFER',
-    `Kafka has no partition ${partitionName(lost)}: the topic has fewer partitions than declared, and the record was not published. Look with "fleetgc topics check".`,
-  );
+  return batches.map((batch) => {
+    const found = byName.get(partitionName(batch));
+    if (found === undefined)
+      throw new FleetGcError(
+        'TOPICS_DIFFER',
+        `Kafka has no partition ${partitionName(batch)}: the topic has fewer partitions than declared, and the record was not published. Look with "fleetgc topics check".`,
+      );
+    return positionsFrom(found, batch);
+  });
+}
+
+/** The records of a batch lie one after the other, and have one time. */
+function positionsFrom(
+  { baseOffset, logAppendTime }: RecordMetadata,
+  { partition, records }: Batch,
+): readonly LogPosition[] {
+  if (baseOffset === undefined || logAppendTime === undefined)
+    throw new TypeError('Kafka acknowledged a batch without its offset: the broker is older than Kafka 0.11');
+  const first = BigInt(baseOffset);
+  const appendedMs = Number(logAppendTime);
+  const timestampMs = appendedMs === UNDATED ? null : appendedMs;
+  return records.map((_, index) => ({ partition, offset: first + BigInt(index), timestampMs }));
 }
 
 /** One producer per process. Every record is acknowledged by all copies that are in sync. */
@@ -86,8 +108,8 @@ export class Producer {
     return this.#connecting;
   }
 
-  /** Batches of different partitions in one request, once. Resolves when all is acknowledged. */
-  async send(batches: readonly Batch[]): Promise<void> {
+  /** Batches of different partitions in one request, once. Resolves when all is acknowledged, to the positions of each batch. */
+  async send(batches: readonly Batch[]): Promise<readonly (readonly LogPosition[])[]> {
     await this.connect();
     const { options } = this.#connection;
     const request = {
@@ -96,7 +118,7 @@ export class Producer {
       compression: COMPRESSION[options.compression],
       topicMessages: toTopicMessages(batches),
     };
-    requireAcknowledged(batches, await this.#producer.sendBatch(request));
+    return acknowledgedPositions(batches, await this.#producer.sendBatch(request));
   }
 
   async disconnect(): Promise<void> {

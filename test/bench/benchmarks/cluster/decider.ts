@@ -12,6 +12,7 @@ import { TRUST_OFF } from '../../../../packages/records/trust/trust.ts';
 import { MAX_CANDIDATES, type Ownership } from '../../../../schemas/events/ownership.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import { bytesOnLog } from '../../batch-bytes.ts';
 import { recordOf, say } from '../../context.ts';
 import type { Figure } from '../../figure.ts';
@@ -93,7 +94,7 @@ const wordOf = (number: number): string => ((number + 1) * 2_654_435_761).toStri
 function decidingWork(): Work {
   const parse = parseBelieved(TRUST_OFF);
   const publisher = createPublisher({
-    log: { publish: async () => undefined },
+    log: { publish: async (records) => madeUpPositions(records) },
     source: '/fleetgc/bench',
     now: Date.now,
     ids: randomTraceIds,

@@ -34,7 +34,7 @@ const versions: readonly Output[] = [
   },
 ];
 
-const publish = ({ log }: OwnLog, outputs: readonly Output[]): Promise<void> =>
+const publish = ({ log }: OwnLog, outputs: readonly Output[]): Promise<unknown> =>
   log.publish(outputs.map(outgoing));
 
 /** An inventory and what image-gc made of it, as they lie on the log. */

@@ -28,7 +28,7 @@ export const deadLetter = (overrides: Partial<DeadLetter> = {}): DeadLetter => (
   ...overrides,
 });
 
-export const bury = (log: EventLog, ...letters: readonly DeadLetter[]): Promise<void> =>
+export const bury = (log: EventLog, ...letters: readonly DeadLetter[]): Promise<unknown> =>
   log.publish(
     letters.map((event) => outgoing({ topic: 'deadLetters', key: keyOf('deadLetters', event), event })),
   );

@@ -10,6 +10,7 @@ import {
 } from '../../../../services/deciders/functions/lambda/answer-lambda.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { lambdaRecord } from '../../../services/deciders/functions/support/lambda-events.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { toJson } from '../../mutate/json.ts';
 import { asArray, asObject, schemaOf } from '../../mutate/schema.ts';
@@ -54,6 +55,7 @@ export const lambdaEvents: Target = {
     const open = openFunction(TRUST_OFF, {
       publish: async (records) => {
         published = [...published, ...records];
+        return madeUpPositions(records);
       },
     });
     let nowMs = 0;

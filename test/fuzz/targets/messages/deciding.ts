@@ -6,6 +6,7 @@ import { createPublisher, type Publisher } from '../../../../packages/records/pu
 import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { countedIds, onLog } from '../../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import type { Outcome } from '../../engine/target.ts';
 import { isToBeRefused, type Signatories, TAKEN_AT_MS } from './claims.ts';
 import type { MadeMessage } from './message.ts';
@@ -13,7 +14,7 @@ import type { ReadMessage } from './topic-readers.ts';
 
 export const SILENT_PUBLISHER: Publisher = createPublisher({
   signer: UNSIGNED,
-  log: { publish: async () => undefined },
+  log: { publish: async (records) => madeUpPositions(records) },
   source: '/fleetgc/fuzz',
   now: () => TAKEN_AT_MS,
   ids: countedIds(),

@@ -24,6 +24,7 @@ import {
 import { fakeRuntime } from '../../../services/node/executor/support/fake-runtime.ts';
 import { memoryState } from '../../../services/node/executor/support/memory-state.ts';
 import { countedIds } from '../../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { isToBeRefused, type Signatories, TAKEN_AT_MS } from './claims.ts';
@@ -96,7 +97,12 @@ class ExecutorNode {
   readonly #state = memoryState();
   readonly #publisher = createPublisher({
     signer: UNSIGNED,
-    log: { publish: async (records) => void this.published.push(...records) },
+    log: {
+      publish: async (records) => {
+        this.published.push(...records);
+        return madeUpPositions(records);
+      },
+    },
     source: '/fleetgc/prod/web-1',
     now: () => TAKEN_AT_MS,
     ids: countedIds(),

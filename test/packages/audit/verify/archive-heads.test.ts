@@ -2,7 +2,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ManifestContent } from '../../../../packages/archive/manifest.ts';
-import type { LogRecord } from '../../../../packages/log/port.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { newTrace } from '../../../../packages/process/trace.ts';
 import { createPublisher } from '../../../../packages/records/publisher.ts';
@@ -12,6 +12,7 @@ import type { ArchiveHead } from '../../../../schemas/events/head.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { countedIds } from '../../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, checked, logOf, recordsOf } from '../support/archives.ts';
 import {
@@ -83,7 +84,10 @@ test('an end that was cut off is seen by the heads of the log, and told with wha
 async function madeAnew(signing: 'by the stolen key' | 'by nobody') {
   const { log, records, publishAt } = await signedArchive();
   const kept = records.filter(({ topic, offset }) => topic !== INVENTORY || offset < 2n);
-  const forging = { read: logOf(kept).read, publish: async () => {} };
+  const forging = {
+    read: logOf(kept).read,
+    publish: async (records: readonly OutgoingRecord[]) => madeUpPositions(records),
+  };
   const directory = join(temporaryDirectory(), 'anew');
   const signer = signing === 'by nobody' ? null : signerWith(forging);
   await archived(forging, directory, { signer });
@@ -187,7 +191,7 @@ const withHeads = (
   change: (head: LogRecord) => readonly LogRecord[],
 ): TestLog => ({
   ...logOf(records.flatMap((record) => (record.topic === TOPICS.heads.name ? change(record) : record))),
-  publish: async () => {},
+  publish: async (records: readonly OutgoingRecord[]) => madeUpPositions(records),
 });
 
 test.each([
@@ -297,7 +301,7 @@ async function withHeadBy(key: typeof ARCHIVER, fleet: string): Promise<string> 
   const ids = countedIds();
   const signer = signerOf({ fleet, role: 'archiver', key: () => key });
   const publisher = createPublisher({
-    log: { publish: async () => {} },
+    log: { publish: async (records: readonly OutgoingRecord[]) => madeUpPositions(records) },
     source: '/x',
     now: () => 0,
     ids,

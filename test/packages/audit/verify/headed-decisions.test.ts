@@ -12,7 +12,7 @@ import { HeadedDecisions } from '../../../../packages/audit/verify/headed-decisi
 import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
-import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
+import type { LogPosition, LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { createPublisher } from '../../../../packages/records/publisher.ts';
 import type { TimeRange } from '../../../../packages/records/read-log.ts';
@@ -23,6 +23,7 @@ import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { MINUTE, NOW } from '../../../fixtures/time.ts';
 import { countedIds, outgoing, recordOf } from '../../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 
 const EVERYTHING: TimeRange = { fromMs: null, toMs: null };
 const DECISIONS = TOPICS.decisions.name;
@@ -45,10 +46,11 @@ function scene() {
       records.push({ ...record, partition, offset: BigInt(offset), timestampMs: nowMs });
     }
   };
-  const publish = async (sending: readonly OutgoingRecord[]): Promise<void> => {
+  const publish = async (sending: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
     if (outcome !== 'lost') append(outcome === 'half came' ? sending.slice(0, sending.length / 2) : sending);
     if (outcome === 'twice') append(sending);
     if (outcome !== 'well' && outcome !== 'twice') throw new Error(outcome);
+    return madeUpPositions(sending);
   };
   const replica = (name: string): DecisionChain =>
     new DecisionChain({

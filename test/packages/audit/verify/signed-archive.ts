@@ -11,11 +11,18 @@ import { verifyHeads } from '../../../../packages/audit/verify/heads.ts';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
-import type { LogPublisher, LogReader, LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
+import type {
+  LogPosition,
+  LogPublisher,
+  LogReader,
+  LogRecord,
+  OutgoingRecord,
+} from '../../../../packages/log/port.ts';
 import type { SigningKey } from '../../../../packages/records/trust/key-pair.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { certified, newKey, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { countedIds, outgoing } from '../../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { archived, logOf } from '../support/archives.ts';
 
@@ -55,7 +62,10 @@ function memoryLog(records: LogRecord[] = []) {
     const before = records.filter((other) => other.topic === record.topic && other.partition === partition);
     records.push({ ...record, partition, offset: BigInt(before.length), timestampMs: nowMs });
   };
-  const publish = async (sending: readonly OutgoingRecord[]): Promise<void> => sending.forEach(append);
+  const publish = async (sending: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
+    sending.forEach(append);
+    return madeUpPositions(sending);
+  };
   return {
     records,
     log: { ...logOf(records), publish },

@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { partitionOf } from '../../../../packages/log/partition.ts';
-import { collector, outgoing, readAll, subscriptionOf, text, uniqueKey, until } from '../probe.ts';
+import {
+  collector,
+  keyElsewhere,
+  outgoing,
+  readAll,
+  subscriptionOf,
+  text,
+  uniqueKey,
+  until,
+} from '../probe.ts';
 import { PATIENCE_MS, serve, type TriedLog } from './subject.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -27,6 +36,23 @@ export function recordContract(tried: () => TriedLog): void {
       timestampMs: expect.any(Number),
     });
     expect(record?.timestampMs).toBeGreaterThanOrEqual(before - 1000);
+  });
+
+  test('a publish resolves to where each record lies, in the order in which they were given', async () => {
+    const { log } = tried();
+    const a = uniqueKey();
+    const b = keyElsewhere(a, 'gc.node.results', partitionOf);
+    const given = [a, b, a, a, b].map((key, index) => outgoing({ key, value: Buffer.from(`${index}`) }));
+    const positions = [...(await log.publish(given)), ...(await log.publish(given.slice(0, 2)))];
+    expect(positions).toHaveLength(7);
+    for (const [index, { partition, offset, timestampMs }] of positions.entries()) {
+      const key = given[index % given.length]?.key ?? '';
+      expect(partition).toBe(partitionOf('gc.node.results', key));
+      const found = (await readAll(log, key)).find((record) => record.offset === offset);
+      expect(found).toMatchObject({ key, partition, timestampMs });
+      expect(`${found?.value}`).toBe(`${index % given.length}`);
+    }
+    expect(await log.publish([])).toEqual([]);
   });
 
   test('records of one key keep their order, within a publish and over several', async (context) => {

@@ -4,6 +4,7 @@ import type {
   ActiveSubscription,
   EventLog,
   EventLogContext,
+  LogPosition,
   SliceHandler,
   Subscription,
 } from '../../../../packages/log/port.ts';
@@ -26,7 +27,7 @@ export interface TriedLog {
   readonly log: EventLog;
   /** Opens it once more; it is closed after the last test. */
   open(over?: Partial<EventLogContext>): Promise<EventLog>;
-  publishTexts(key: string, texts: readonly string[], topic?: TopicName): Promise<void>;
+  publishTexts(key: string, texts: readonly string[], topic?: TopicName): Promise<readonly LogPosition[]>;
 }
 
 /** Groups need time to form and to notice a death. */

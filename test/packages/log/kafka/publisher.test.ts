@@ -3,21 +3,29 @@ import { expect, test, vi } from 'vitest';
 import type { Batch } from '../../../../packages/log/kafka/client/producer.ts';
 import { Publisher, sendWithRetries } from '../../../../packages/log/kafka/publish.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
+import type { LogPosition } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { deferred, keyElsewhere, outgoing, uniqueKey, until } from '../probe.ts';
+
+/** As the broker of these tests places records: one after the other, from 7. */
+const placed = (batches: readonly Batch[]): readonly (readonly LogPosition[])[] =>
+  batches.map(({ partition, records }) =>
+    records.map((_, index) => ({ partition, offset: BigInt(7 + index), timestampMs: 1 })),
+  );
 
 /** A broker that answers when it is told to. */
 function slowBroker() {
   const requests: { readonly texts: string[]; readonly answer: PromiseWithResolvers<void> }[] = [];
-  const send = (batches: readonly Batch[]): Promise<void> => {
+  const send = async (batches: readonly Batch[]) => {
     const answer = deferred();
     requests.push({
       texts: batches.flatMap(({ records }) => records.map((record) => `${record.value}`)),
       answer,
     });
-    return answer.promise;
+    await answer.promise;
+    return placed(batches);
   };
-  return { requests, send, sendWithRetries: (batch: Batch) => send([batch]) };
+  return { requests, send, sendWithRetries: async (batch: Batch) => (await send([batch]))[0] ?? [] };
 }
 
 const record = (key: string, value: string) => outgoing({ key, value: Buffer.from(value) });
@@ -60,16 +68,36 @@ test('publishes to different partitions share a request, and do not wait for one
   await slow;
 });
 
+test('a publish resolves to the position of each record, in the order in which they were given', async () => {
+  const broker = slowBroker();
+  const publisher = new Publisher(broker);
+  const a = uniqueKey();
+  const b = keyElsewhere(a, 'gc.node.results', partitionOf);
+  const publishing = publisher.publish([record(a, 'a1'), record(b, 'b1'), record(a, 'a2')]);
+  await until('the request', () => broker.requests.length === 1);
+  broker.requests[0]?.answer.resolve();
+  const partition = (key: string) => partitionOf('gc.node.results', key);
+  expect(await publishing).toEqual([
+    { partition: partition(a), offset: 7n, timestampMs: 1 },
+    { partition: partition(b), offset: 7n, timestampMs: 1 },
+    { partition: partition(a), offset: 8n, timestampMs: 1 },
+  ]);
+});
+
 test('a batch that cannot be sent fails its own publish only', async () => {
   const bad = uniqueKey();
   const good = keyElsewhere(bad, 'gc.node.results', partitionOf);
   const sent: string[] = [];
-  const send = async (batches: readonly Batch[]): Promise<void> => {
+  const send = async (batches: readonly Batch[]) => {
     const texts = batches.flatMap(({ records }) => records.map(({ value }) => `${value}`));
     if (texts.includes('bad')) throw new Error('too large');
     sent.push(...texts);
+    return placed(batches);
   };
-  const publisher = new Publisher({ send, sendWithRetries: (batch) => send([batch]) });
+  const publisher = new Publisher({
+    send,
+    sendWithRetries: async (batch) => (await send([batch]))[0] ?? [],
+  });
   const results = await Promise.allSettled([
     publisher.publish([record(bad, 'bad')]),
     publisher.publish([record(good, 'good')]),
@@ -121,7 +149,7 @@ test.each([
 });
 
 test('it goes on when a new leader is there', async () => {
-  const send = vi.fn(() => Promise.resolve());
+  const send = vi.fn(async () => placed([batch]));
   send.mockRejectedValueOnce(kafkaError('KafkaJSProtocolError', 'LEADER_NOT_AVAILABLE'));
   await sendWithRetries({ ...impatient, send }, batch);
   expect(send).toHaveBeenCalledTimes(2);

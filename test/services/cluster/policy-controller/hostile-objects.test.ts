@@ -15,6 +15,7 @@ import {
 } from '../../../../services/cluster/policy-controller/written-policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../../fixtures/policy.ts';
+import { madeUpPositions } from '../../../support/logs/made-up-positions.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { standingClock } from '../../../support/standing-clock.ts';
 import { ControlledCluster } from './support/controlled-cluster.ts';
@@ -175,6 +176,7 @@ test('who has lost its turn writes nothing more', async () => {
     const publish: typeof writer.log.publish = async (records) => {
       published.push(...records.filter(({ topic }) => topic === 'gc.policies').map(({ key }) => key));
       if (published.length > 0) stop.abort();
+      return madeUpPositions(records);
     };
     return { ...writer, log: { publish } };
   };

@@ -286,7 +286,7 @@ test('what follows from an event can be too large for the event log: what was wr
   const publish: KeptLog['publish'] = async (records) => {
     if (records.some(({ topic, key }) => topic === TOPICS.decisions.name && key.includes('web-2')))
       throw new FleetGcError('LOG_RECORD_TOO_LARGE', 'too large');
-    await log.publish(records);
+    return await log.publish(records);
   };
   const opened = await openTestFunction(imageGc, { source: source(), log: { publish } });
   const address = await serveTestFunction(opened);

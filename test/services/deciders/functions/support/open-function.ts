@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { LogPublisher, OutgoingRecord } from '../../../../../packages/log/port.ts';
+import type { LogPosition, LogPublisher, OutgoingRecord } from '../../../../../packages/log/port.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../../packages/process/metrics.ts';
 import { systemSources } from '../../../../../packages/process/system-sources.ts';
@@ -14,6 +14,7 @@ import type {
   Look,
 } from '../../../../../services/deciders/functions/policies/document-source.ts';
 import { logLines } from '../../../../support/log-lines.ts';
+import { madeUpPositions } from '../../../../support/logs/made-up-positions.ts';
 
 /** A place where a test puts documents. */
 export class ScriptedSource implements DocumentSource {
@@ -84,8 +85,9 @@ export class KeptLog implements LogPublisher {
   readonly records: OutgoingRecord[] = [];
   failure: Error | null = null;
 
-  async publish(records: readonly OutgoingRecord[]): Promise<void> {
+  async publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> {
     if (this.failure !== null) throw this.failure;
     this.records.push(...records);
+    return madeUpPositions(records);
   }
 }

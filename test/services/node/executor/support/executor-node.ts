@@ -34,6 +34,7 @@ import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../..
 import { instant } from '../../../../fixtures/time.ts';
 import { logLines } from '../../../../support/log-lines.ts';
 import { countedIds, NOW_MS, onLog } from '../../../../support/logs/log-record.ts';
+import { madeUpPositions } from '../../../../support/logs/made-up-positions.ts';
 import { type ManualClock, manualClock } from '../../../../support/manual-clock.ts';
 import { patiently } from '../../../../support/patience.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
@@ -206,6 +207,7 @@ const publisherOf = (node: ExecutorNode) =>
       publish: async (records) => {
         await node.beforePublish(records);
         node.published.push(...records.map(eventOf));
+        return madeUpPositions(records);
       },
     },
     source: '/fleetgc/prod/web-1',
