@@ -17,7 +17,7 @@ const TEAMS = 12;
 export const digestOf = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(parts.join('/')).digest('hex');
 
-export interface InventorySize {
+interface InventorySize {
   readonly images: number;
   readonly containers: number;
 }

@@ -4,13 +4,7 @@ import { KafkaOptions } from '../../packages/log/kafka/client/options.ts';
 import { openKafkaLog } from '../../packages/log/kafka.ts';
 import type { EventLog } from '../../packages/log/port.ts';
 import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../schemas/events/topics.ts';
-import {
-  type Broker,
-  type BrokerCluster,
-  type BrokerOptions,
-  startBroker,
-  startCluster,
-} from '../support/kafka/kafka.ts';
+import { type Broker, type BrokerOptions, startBroker } from '../support/kafka/kafka.ts';
 import { createNetwork, type TestNetwork } from '../support/network.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { logContext } from './context.ts';
@@ -18,7 +12,7 @@ import { logContext } from './context.ts';
 const CREATED_MS = 30_000;
 
 /** A log on brokers with FleetGC's topics. */
-export interface BenchLog {
+interface BenchLog {
   readonly options: KafkaOptions;
   readonly log: EventLog;
   readonly admin: Admin;
@@ -30,11 +24,6 @@ export interface BenchKafka extends BenchLog, AsyncDisposable {
   readonly network: TestNetwork;
 }
 
-/** Three brokers with FleetGC's topics: three copies of each record, of which two must have it. */
-export interface BenchCluster extends BenchLog, AsyncDisposable {
-  readonly cluster: BrokerCluster;
-}
-
 export async function startKafka(over: Omit<BrokerOptions, 'network'> = {}): Promise<BenchKafka> {
   await using stack = new AsyncDisposableStack();
   const network = stack.use(await createNetwork());
@@ -42,14 +31,6 @@ export async function startKafka(over: Omit<BrokerOptions, 'network'> = {}): Pro
   const opened = await openTopics([broker.address], 1, stack);
   const owned = stack.move();
   return { ...opened, broker, network, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-export async function startKafkaCluster(): Promise<BenchCluster> {
-  await using stack = new AsyncDisposableStack();
-  const cluster = stack.use(await startCluster(3));
-  const opened = await openTopics(cluster.addresses, cluster.brokers.length, stack);
-  const owned = stack.move();
-  return { ...opened, cluster, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 async function openTopics(

@@ -10,7 +10,7 @@ import { recordOf } from './context.ts';
 /** By record key: what a decision service publishes upon an inventory of that node. */
 export type MadeOutputs = Readonly<Record<string, readonly MadeOutput[]>>;
 
-export interface MadeOutput {
+interface MadeOutput {
   readonly topic: TopicName;
   readonly value: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ const Machine = z
     node: z.string(),
   })
   .readonly();
-export type Machine = z.infer<typeof Machine>;
+type Machine = z.infer<typeof Machine>;
 
 /** What a benchmark found, when and where. */
 const Measured = Findings.extend({

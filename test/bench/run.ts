@@ -3,35 +3,15 @@ import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
 import { ensureToolchain, type Need } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './benchmarks/audit.ts';
-import { benchBrokers } from './benchmarks/brokers.ts';
-import { benchBytes } from './benchmarks/bytes.ts';
-import { benchCapacity } from './benchmarks/capacity.ts';
-import { benchCatchUp, benchCatchUpLarge } from './benchmarks/catch-up.ts';
-import { benchCluster, benchClusterLimits } from './benchmarks/cluster.ts';
-import { benchClusterApart } from './benchmarks/cluster-apart.ts';
-import { benchClusterBusy } from './benchmarks/cluster-busy.ts';
 import { benchClusterLarge } from './benchmarks/cluster-large.ts';
-import { benchClusterMany } from './benchmarks/cluster-many.ts';
-import { benchClusterParts } from './benchmarks/cluster-parts.ts';
 import { benchDashboard } from './benchmarks/dashboard.ts';
 import { benchDecide } from './benchmarks/decide.ts';
 import { benchExecutors } from './benchmarks/executors.ts';
-import { benchFunctions } from './benchmarks/functions.ts';
-import { benchGrowth } from './benchmarks/growth.ts';
-import { benchGrowthBytes } from './benchmarks/growth-bytes.ts';
 import { benchIdle } from './benchmarks/idle.ts';
-import { benchKubelet } from './benchmarks/kubelet.ts';
-import { benchLatency } from './benchmarks/latency.ts';
-import { benchNeighbours } from './benchmarks/neighbours.ts';
-import { benchParse } from './benchmarks/parse.ts';
 import { benchPlan } from './benchmarks/plan.ts';
-import { benchRebalance } from './benchmarks/rebalance.ts';
 import { benchRelief } from './benchmarks/relief.ts';
-import { benchSignatures } from './benchmarks/signatures.ts';
 import { benchStart } from './benchmarks/start.ts';
 import { benchThroughput } from './benchmarks/throughput.ts';
-import { benchTraces } from './benchmarks/traces.ts';
-import { benchWorkers } from './benchmarks/workers.ts';
 import { say } from './context.ts';
 import type { Findings } from './figure.ts';
 import { type BenchKafka, startKafka } from './kafka.ts';
@@ -39,98 +19,60 @@ import { type BenchmarkName, type BenchOptions, HELP, parseOptions } from './opt
 import { type Measured, tableOf, thisMachine } from './report.ts';
 import { openResults, type ResultsFile } from './results-file.ts';
 
-/** These need nothing but this checkout. */
-const RUN_ALONE = {
-  plan: benchPlan,
-  bytes: benchBytes,
-  decide: () => benchDecide(),
-  parse: () => benchParse(),
-  signatures: benchSignatures,
-  traces: benchTraces,
-  audit: () => benchAudit(),
-  'cluster-parts': benchClusterParts,
-  dashboard: benchDashboard,
-  functions: benchFunctions,
-} as const;
-type AloneName = keyof typeof RUN_ALONE;
-/** These have brokers of their own. */
-const RUN_WITH_BROKERS = {
-  executors: benchExecutors,
-  growth: benchGrowth,
-  'growth-bytes': benchGrowthBytes,
-  brokers: benchBrokers,
-  'cluster-many': benchClusterMany,
-} as const;
-type BrokersName = keyof typeof RUN_WITH_BROKERS;
-/** These have API servers of their own. */
-const RUN_WITH_API_SERVER = {
-  cluster: benchCluster,
-  'cluster-limits': benchClusterLimits,
-  'cluster-apart': benchClusterApart,
-  'cluster-busy': benchClusterBusy,
-  'cluster-large': benchClusterLarge,
-} as const;
-type ApiServerName = keyof typeof RUN_WITH_API_SERVER;
-
-const RUN: Readonly<
-  Record<
-    Exclude<BenchmarkName, AloneName | BrokersName | ApiServerName>,
-    (kafka: BenchKafka) => Promise<Findings>
-  >
-> = {
-  latency: benchLatency,
-  capacity: benchCapacity,
-  neighbours: benchNeighbours,
-  relief: benchRelief,
-  throughput: benchThroughput,
-  workers: benchWorkers,
-  rebalance: benchRebalance,
-  start: benchStart,
-  'catch-up': benchCatchUp,
-  'catch-up-large': benchCatchUpLarge,
-  idle: benchIdle,
-  kubelet: benchKubelet,
-};
-
-async function runBenchmark(name: BenchmarkName): Promise<Findings> {
-  say(`== ${name}`);
-  if (isAlone(name)) return await RUN_ALONE[name]();
-  if (hasBrokers(name)) return await RUN_WITH_BROKERS[name]();
-  if (hasApiServer(name)) return await RUN_WITH_API_SERVER[name]();
-  await using kafka = await startKafka();
-  return await RUN[name](kafka);
+interface Benchmark {
+  /** None for a benchmark that needs nothing but this checkout. */
+  readonly needs: readonly Need[];
+  readonly run: () => Findings | Promise<Findings>;
 }
 
-const isAlone = (name: BenchmarkName): name is AloneName => name in RUN_ALONE;
-const hasBrokers = (name: BenchmarkName): name is BrokersName => name in RUN_WITH_BROKERS;
-
-const hasApiServer = (name: BenchmarkName): name is ApiServerName => name in RUN_WITH_API_SERVER;
-
-const needContainers = ({ only }: Pick<BenchOptions, 'only'>): boolean => !only.every(isAlone);
+const alone = (run: () => Findings | Promise<Findings>): Benchmark => ({ needs: [], run });
 
 const NODE_NEEDS: readonly Need[] = ['kafka', 'containerd', 'registry'];
-const CLUSTER_NEEDS: readonly Need[] = ['kafka', 'api-server', 'kube-controller-manager'];
-const needsOf = (name: BenchmarkName): readonly Need[] => {
-  if (isAlone(name)) return [];
-  return hasApiServer(name) ? CLUSTER_NEEDS : NODE_NEEDS;
+
+const withBroker = (run: (kafka: BenchKafka) => Promise<Findings>): Benchmark => ({
+  needs: NODE_NEEDS,
+  run: async () => {
+    await using kafka = await startKafka();
+    return await run(kafka);
+  },
+});
+
+const BENCHMARK: Readonly<Record<BenchmarkName, Benchmark>> = {
+  start: withBroker(benchStart),
+  idle: withBroker(benchIdle),
+  throughput: withBroker(benchThroughput),
+  relief: withBroker(benchRelief),
+  // It starts a broker for each crowd of nodes.
+  executors: { needs: NODE_NEEDS, run: benchExecutors },
+  decide: alone(() => benchDecide()),
+  plan: alone(benchPlan),
+  audit: alone(() => benchAudit()),
+  dashboard: alone(benchDashboard),
+  'cluster-large': { needs: ['api-server', 'kube-controller-manager'], run: benchClusterLarge },
 };
 
-async function prepare({ only }: Pick<BenchOptions, 'only'>): Promise<void> {
-  await ensureToolchain([...new Set(only.flatMap(needsOf))]);
+const needsOf = (only: readonly BenchmarkName[]): readonly Need[] => [
+  ...new Set(only.flatMap((name) => BENCHMARK[name].needs)),
+];
+
+async function prepare(needs: readonly Need[]): Promise<void> {
+  await ensureToolchain(needs);
   await sweepLeftovers();
 }
 
 async function measure(name: BenchmarkName): Promise<Measured> {
   const startMs = performance.now();
   const startedAt = new Date().toISOString();
-  const findings = await runBenchmark(name);
+  say(`== ${name}`);
+  const findings = await BENCHMARK[name].run();
   const seconds = Math.round((performance.now() - startMs) / 1000);
   return { startedAt, seconds, machine: thisMachine(), ...findings };
 }
 
 async function main({ only, json, output }: BenchOptions, results: ResultsFile): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
-  if (needContainers({ only })) await prepare({ only });
+  const needs = needsOf(only);
+  if (needs.length > 0) await prepare(needs);
   const benchmarks: Record<string, Measured> = {};
   for (const name of only) {
     try {
@@ -170,7 +112,7 @@ else if (asked.results === null) process.stdout.write(HELP);
 else {
   const { options, results } = asked;
   // Whatever ends the run, nothing that it started in the Docker Engine stays.
-  const sweep = async (): Promise<unknown> => needContainers(options) && (await sweepOwn());
+  const sweep = async (): Promise<unknown> => needsOf(options.only).length > 0 && (await sweepOwn());
   const interrupt = (): void => void sweep().finally(() => process.exit(1));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, interrupt);
   await main(options, results).finally(sweep);

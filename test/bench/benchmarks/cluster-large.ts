@@ -9,9 +9,15 @@ import { say } from '../context.ts';
 import type { Aim, Figure, Findings } from '../figure.ts';
 import { residentBytes } from '../process-usage.ts';
 import { spreadOf } from '../statistics.ts';
-import { type ApiArena, openApiArena } from './cluster/api-arena.ts';
-import { createConfigMap, createNamespace, type Owner, referencesTo } from './cluster/cascade.ts';
-import { kcmIsSynced, startClusterRun, startKcm, untilReady } from './cluster/collectors.ts';
+import {
+  type ApiArena,
+  createConfigMap,
+  createNamespace,
+  type Owner,
+  openApiArena,
+  referencesTo,
+} from './cluster-arena.ts';
+import { kcmIsSynced, startClusterRun, startKcm, untilReady } from './cluster-collectors.ts';
 
 const OWNERS = 10_000;
 const OBJECTS = 100_000;
@@ -95,7 +101,7 @@ function memory(
 }
 
 async function kcmMegabytes(arena: ApiArena): Promise<number> {
-  await using kcm = await startKcm(arena, null);
+  await using kcm = await startKcm(arena);
   await kcmIsSynced(kcm);
   await sleep(SETTLE_MS);
   const megabytes = residentBytes(kcm.pid) / MEGABYTE;
@@ -106,7 +112,7 @@ async function kcmMegabytes(arena: ApiArena): Promise<number> {
 async function ownMemory(arena: ApiArena): Promise<Memory> {
   const heapFile = join(arena.directory, 'heap');
   const environment = { NODE_OPTIONS: `--import=${HEAP_HOOK}`, SOAK_HEAP_FILE: heapFile };
-  await using run = await startClusterRun(arena, null, environment);
+  await using run = await startClusterRun(arena, environment);
   await untilReady(run);
   await sleep(SETTLE_MS);
   const resident = residentBytes(run.pid) / MEGABYTE;
@@ -117,7 +123,7 @@ async function ownMemory(arena: ApiArena): Promise<Memory> {
 
 async function startSeconds(arena: ApiArena): Promise<number> {
   const startMs = performance.now();
-  await using run = await startClusterRun(arena, null);
+  await using run = await startClusterRun(arena);
   await untilReady(run);
   return (performance.now() - startMs) / 1_000;
 }

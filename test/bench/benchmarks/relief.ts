@@ -8,14 +8,13 @@ import { followImageDeletions, type ImageDeletions } from '../../support/nodes/i
 import { type NodeProcess, startFleetgc } from '../../support/nodes/node-process.ts';
 import { type PushedImage, startRegistry } from '../../support/nodes/registry.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { startScript, startVerb } from '../child.ts';
+import { startVerb } from '../child.ts';
 import { applyPolicy, say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
-import { type BenchKafka, createPlainTopics, kafkaArguments } from '../kafka.ts';
-import { type Course, runLoad } from '../load.ts';
-import { openProbe } from '../probe.ts';
-import { type Relief, reliefsOn } from '../reliefs.ts';
+import { type BenchKafka, kafkaArguments } from '../kafka.ts';
 import { percentile, type Spread, spreadOfRounds } from '../statistics.ts';
+import { type Relays, startRelays } from './relays.ts';
+import { type Relief, reliefsOn } from './reliefs.ts';
 
 const NODES = 3;
 const ROUNDS = 8;
@@ -49,7 +48,8 @@ export async function benchRelief(kafka: BenchKafka): Promise<Findings> {
   });
   const nodes = await startNodes(kafka, stack);
   stack.use(startVerb(['decide', ...kafkaArguments(kafka), '--http-address', 'none', '--log-level', 'warn']));
-  const relays = await relayCourse(kafka, stack);
+  const relays = await startRelays(kafka, stack, { hops: HOPS, bytes: RELAYED_BYTES });
+  await relays.relay({ perSecond: 20, count: 100 });
   await sleep(RELIEVED_MS);
   const bare: BareRound[] = [];
   for (let round = 1; round <= ROUNDS; round += 1) {
@@ -156,13 +156,13 @@ async function startNode(
 }
 
 /** Fills each node in its turn, waits until it must be relieved, and sends through the relays meanwhile. */
-async function oneRound(nodes: readonly BusyNode[], relays: Course): Promise<BareRound> {
+async function oneRound(nodes: readonly BusyNode[], relays: Relays): Promise<BareRound> {
   for (const { node } of nodes) {
     await fillDisk(node, HIGH_PERCENT + 1);
     await sleep(STAGGER_MS);
   }
   await sleep(RELIEVED_MS);
-  const { sentToSeen } = await runLoad(relays, { perSecond: 10, count: RELAYED_PER_ROUND });
+  const sentToSeen = await relays.relay({ perSecond: 10, count: RELAYED_PER_ROUND });
   for (const { node } of nodes) await emptyDisk(node);
   const runtime = await runtimeAlone(nodes);
   await sleep(EMPTY_MS);
@@ -234,26 +234,4 @@ async function recordsOf({ log }: BenchKafka) {
     read('results'),
   ]);
   return { diskStats, observe, inventory, commands, results };
-}
-
-async function relayCourse(kafka: BenchKafka, stack: AsyncDisposableStack): Promise<Course> {
-  const topics = Array.from({ length: HOPS + 1 }, (_, hop) => `bench-hop-${hop}`);
-  await createPlainTopics(kafka, topics);
-  const seen = new Map<string, { readonly atMs: number; readonly appendedAtMs: number }>();
-  const [first = '', last = ''] = [topics.at(0), topics.at(-1)];
-  const probe = stack.use(
-    await openProbe({
-      kafka,
-      topics: [last],
-      compression: 'none',
-      onArrival: ({ headers, seenAtMs, appendedAtMs }) =>
-        seen.set(headers.id ?? '', { atMs: seenAtMs, appendedAtMs }),
-    }),
-  );
-  const hops = topics.slice(1).map((to, hop) => [topics[hop] ?? last, to] as const);
-  stack.use(await startScript('relay', { brokers: kafka.options.brokers, hops }));
-  const value = Buffer.alloc(RELAYED_BYTES, 'relayed ');
-  const course: Course = { seen, send: (id) => probe.send(first, { key: id, value, headers: { id } }) };
-  await runLoad(course, { perSecond: 20, count: 100 });
-  return course;
 }

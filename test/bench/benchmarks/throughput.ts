@@ -162,7 +162,7 @@ function figuresOf(
 const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)} kB`;
 
 /** Publishes so many inventories of these nodes, none of which overtakes another. Resolves to the bytes of one. */
-export async function publishBacklog(
+async function publishBacklog(
   { log }: BenchKafka,
   nodes: readonly ReturnType<typeof fullNode>[],
   count: number,
@@ -207,7 +207,7 @@ async function drain(kafka: BenchKafka, group: string, start: () => Promise<Chil
 }
 
 /** Waits until there are so many commands; resolves to how many there are, and when that was. */
-export async function reached(kafka: BenchKafka, records: number) {
+async function reached(kafka: BenchKafka, records: number) {
   const boundMs = performance.now() + DRAIN_MS;
   while (performance.now() < boundMs) {
     const found = await recordsOf(kafka, TOPICS.commands.name);

@@ -11,12 +11,12 @@ test('[cluster D10, D14, D17, J3, K1] many clusters on one broker are rolled out
     rollOuts: ROLL_OUTS,
     perSecond: 20,
   });
-  const round = await side.round();
+  const facts = await side.round();
   const account = side.account();
   expect(account, account.examples.join('; ')).toMatchObject({ wrong: 0, lost: 0, twice: 0 });
   // Of each roll-out at least a ReplicaSet's pods and its Secret, a Job with its ConfigMap, and a pod that was evicted.
   expect(account.removed).toBeGreaterThanOrEqual(ROLL_OUTS * 9 - CLUSTERS);
   expect(account.dropped).toBeGreaterThan(0);
-  for (const facts of Object.values(round.facts)) expect(facts).toBeGreaterThan(0);
+  for (const count of Object.values(facts)) expect(count).toBeGreaterThan(0);
   expect((await side.told()).twice).toEqual([]);
 });

@@ -48,7 +48,7 @@ export function nodesOf({ seed, nodes, beginMs }: Month, partition: number): rea
   })).filter(({ world }) => partitionOf(TOPICS.inventory.name, nodeKey(world.identity)) === partition);
 }
 
-export interface IndexedWorld {
+interface IndexedWorld {
   readonly index: number;
   readonly world: World;
 }

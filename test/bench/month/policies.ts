@@ -13,7 +13,7 @@ export interface MonthPolicies {
   readonly records: readonly TimedOutput[];
 }
 
-export interface TimedOutput {
+interface TimedOutput {
   readonly atMs: number;
   readonly output: Output<'policies'> | Output<'policyVersions'>;
 }

@@ -1,6 +1,5 @@
 /** What each script of this folder is given, as JSON. Types alone: the baselines load nothing that is not theirs. */
 export interface ScriptArguments {
-  readonly 'decide-each': { readonly broker: string; readonly group: string };
   readonly 'decide-signed': {
     readonly broker: string;
     readonly rootsFile: string;
@@ -22,9 +21,7 @@ export interface ScriptArguments {
   };
   readonly 'many-clusters': {
     readonly brokers: readonly string[];
-    /** Number of its first cluster. */
-    readonly first: number;
-    readonly count: number;
+    readonly clusters: number;
     /** Of each cluster. */
     readonly objects: number;
     /** Of each round, over all its clusters. */
@@ -37,7 +34,6 @@ export interface ScriptArguments {
     readonly count: number;
     readonly kind: 'fleetgc' | 'kafkajs';
   };
-  readonly 'parse-loop': { readonly seconds: number };
   readonly 'pass-through': {
     readonly broker: string;
     readonly group: string;

@@ -13,8 +13,13 @@ import { HostedCluster } from '../many-clusters/hosted-cluster.ts';
 import type { ScriptArguments } from './arguments.ts';
 
 const [, , argument = ''] = process.argv;
-const { brokers, first, count, objects, rollOuts, perSecond }: ScriptArguments['many-clusters'] =
-  JSON.parse(argument);
+const {
+  brokers,
+  clusters: count,
+  objects,
+  rollOuts,
+  perSecond,
+}: ScriptArguments['many-clusters'] = JSON.parse(argument);
 const BEGUN_AT_ONCE = 10;
 const LOOK_MS = 500;
 const LONGEST_ROUND_MS = 180_000;
@@ -24,7 +29,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const sum = (value: (cluster: HostedCluster) => number): number =>
   clusters.reduce((total, each) => total + value(each), 0);
 
-const clusters = Array.from({ length: count }, (_, index) => new HostedCluster(first + index, objects));
+const clusters = Array.from({ length: count }, (_, index) => new HostedCluster(index, objects));
 const stop = new AbortController();
 await using service = await openServiceProcess({
   build: { service: 'many-clusters', version: '0' },
@@ -56,13 +61,10 @@ async function round(): Promise<void> {
     await sleep(Math.max(0, startMs + (number * 1000) / perSecond - performance.now()));
     clusters[next++ % clusters.length]?.rolling.rollOut();
   }
-  const rolledMs = performance.now() - startMs;
   const left = await untilNothingIsLeft(startMs + LONGEST_ROUND_MS);
   rounds++;
   const told = {
     round: rounds,
-    rolledMs,
-    endedMs: performance.now() - startMs,
     objects: sum(({ truth }) => truth.objects),
     removed: sum(({ truth }) => truth.removed),
     dropped: sum(({ truth }) => truth.dropped),

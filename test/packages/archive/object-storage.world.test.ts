@@ -561,7 +561,7 @@ test.each<{
   expect(exitCode).toBe(1);
 });
 
-/** Of a small fleet; a month of a thousand nodes is measured by hand: docs/reference/performance.md. */
+/** Of a small fleet; a month of a thousand nodes was measured by hand: docs/operating/archive.md. */
 const SMALL_MONTH = { nodes: 64, days: 2, seed: 7 };
 const MOST_OF_ANY_NODE = 0.4;
 const MOST_OF_ONE_NODE = 0.1;

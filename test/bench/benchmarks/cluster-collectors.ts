@@ -2,21 +2,18 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { builtKubernetesProgram } from '../../../support/toolchain/kubernetes.ts';
-import { waitUntil } from '../../../support/wait-until.ts';
-import { type Child, startProgram, startVerb } from '../../child.ts';
-import type { ApiArena } from './api-arena.ts';
+import { builtKubernetesProgram } from '../../support/toolchain/kubernetes.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { type Child, startProgram, startVerb } from '../child.ts';
+import type { ApiArena } from './cluster-arena.ts';
 
 const READY_MS = 60_000;
 const COLLECTOR = 'garbage-collector-controller';
 /** More than any of the benchmarks deletes in an hour, or with one owner. */
 const NO_LIMIT = 1_000_000;
 
-/** Requests a second that a collector may make; `null` for its own default. */
-export type Pace = number | null;
-
 /** Writes the policy that gives the collector to FleetGC, with nothing held for its width; resolves to the file. */
-export function writePolicy(directory: string): string {
+function writePolicy(directory: string): string {
   const path = join(directory, 'policy.yaml');
   const limits = { cascade: NO_LIMIT, cascadeOfKind: NO_LIMIT, removalsPerHour: NO_LIMIT };
   const policy = { kind: 'ClusterPolicy', name: 'bench', mode: 'enforce', collectors: [COLLECTOR], limits };
@@ -25,44 +22,34 @@ export function writePolicy(directory: string): string {
 }
 
 /** kube-controller-manager with its garbage collector alone. */
-export async function startKcm({ kubeconfig }: ApiArena, pace: Pace): Promise<Child> {
+export async function startKcm({ kubeconfig }: ApiArena): Promise<Child> {
   const program = join(await builtKubernetesProgram('kube-controller-manager'), 'kube-controller-manager');
   return startProgram(program, [
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${COLLECTOR}`,
     '--leader-elect=false',
     '--secure-port=0',
-    ...(pace === null ? [] : [`--kube-api-qps=${pace}`, `--kube-api-burst=${2 * pace}`]),
   ]);
 }
 
 /** Resolves when its collector knows all objects. */
 export const kcmIsSynced = (kcm: Child): Promise<void> => kcm.said('all resource monitors have synced');
 
-/** `fleetgc cluster run`, or a part of it, and where it serves its metrics. */
-export interface ServingChild extends Child {
+/** `fleetgc cluster run`, and where it serves its metrics. */
+interface ServingChild extends Child {
   readonly port: number;
 }
 
 /** Agent, graph-gc and executor in one process, with a new event log. */
 export async function startClusterRun(
   arena: ApiArena,
-  pace: Pace,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ServingChild> {
   const directory = mkdtempSync(join(arena.directory, 'run-'));
   const args = [
     ...['cluster', 'run', '--cluster', 'bench', '--kubeconfig', arena.kubeconfig],
     ...['--policy', writePolicy(directory), '--log-path', join(directory, 'log.db'), '--log-level', 'warn'],
-    ...(pace === null ? [] : ['--api-requests-per-second', `${pace}`]),
   ];
-  return startServing(args, environment);
-}
-
-export async function startServing(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<ServingChild> {
   const port = await freePort();
   const child = startVerb([...args, '--http-address', `127.0.0.1:${port}`], environment);
   return { ...child, port };

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { Command } from '../../schemas/events/command.ts';
-import { DiskStats } from '../../schemas/events/disk-stats.ts';
-import { Inventory } from '../../schemas/events/inventory.ts';
-import { Observe } from '../../schemas/events/observe.ts';
-import { ObjectResult } from '../../schemas/events/result.ts';
+import { Command } from '../../../schemas/events/command.ts';
+import { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import { Inventory } from '../../../schemas/events/inventory.ts';
+import { Observe } from '../../../schemas/events/observe.ts';
+import { ObjectResult } from '../../../schemas/events/result.ts';
 
 /** A record of a topic, and when the broker took it. */
 export interface Recorded {
