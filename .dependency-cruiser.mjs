@@ -276,6 +276,7 @@ const ROOMS = {
     'cli/options',
     'packages/archive',
     'packages/audit',
+    'packages/decision',
     'packages/files',
     'packages/log',
     'packages/policy',
@@ -299,7 +300,6 @@ const ROOMS = {
   'cli/options': [
     'packages/archive',
     'packages/audit',
-    'packages/decision',
     'packages/log',
     'packages/machine',
     'packages/policy',

@@ -36,7 +36,7 @@ export async function runCli(
 const COMPLETE = '__complete';
 
 async function complete(words: readonly string[], { writeOut }: CommandProcess): Promise<number> {
-  const { answerToKubectl } = await import('./verbs/completion.ts');
+  const { answerToKubectl } = await import('./verbs/about.ts');
   await writeOut(answerToKubectl(await loadAllVerbs(), words));
   return 0;
 }

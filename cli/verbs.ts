@@ -4,11 +4,40 @@ import { nearestName } from '../packages/text/nearest-name.ts';
 import { AnyDeciderName } from '../schemas/events/deciders.ts';
 import { type ListedVerb, loadVerb, service, task, type Verb, type VerbGroup } from './framework/verb.ts';
 
+/** The verbs that one file holds. It is read when one of them is used. */
+const family =
+  <Verbs>(load: () => Promise<Verbs>) =>
+  <Name extends keyof Verbs>(name: Name) =>
+  async (): Promise<Verbs[Name]> =>
+    (await load())[name];
+
+const about = family(() => import('./verbs/about.ts'));
+const audit = family(() => import('./verbs/audit.ts'));
+const auditArchive = family(() => import('./verbs/audit-archive.ts'));
+const auditReplay = family(() => import('./verbs/audit-replay.ts'));
+const cluster = family(() => import('./verbs/cluster.ts'));
+const clusterRun = family(() => import('./verbs/cluster-run.ts'));
+const criProxy = family(() => import('./verbs/cri-proxy.ts'));
+const dashboard = family(() => import('./verbs/dashboard.ts'));
+const deadLetters = family(() => import('./verbs/dead-letters.ts'));
+const decide = family(() => import('./verbs/decide.ts'));
+const doctor = family(() => import('./verbs/doctor.ts'));
+const held = family(() => import('./verbs/held.ts'));
+const keyFiles = family(() => import('./verbs/key-files.ts'));
+const keys = family(() => import('./verbs/keys.ts'));
+const node = family(() => import('./verbs/node.ts'));
+const notify = family(() => import('./verbs/notify.ts'));
+const oneMachine = family(() => import('./verbs/one-machine.ts'));
+const pause = family(() => import('./verbs/pause.ts'));
+const policy = family(() => import('./verbs/policy.ts'));
+const policyController = family(() => import('./verbs/policy-controller.ts'));
+const policyFiles = family(() => import('./verbs/policy-files.ts'));
+const simulated = family(() => import('./verbs/simulated.ts'));
+const status = family(() => import('./verbs/status.ts'));
+const topics = family(() => import('./verbs/topics.ts'));
+
 const deciderEntry = <Name extends AnyDeciderName>(name: Name) =>
-  service(name, DECIDERS[name].summary, async () => {
-    const { deciderVerb } = await import('./verbs/decide.ts');
-    return { verb: deciderVerb(name) };
-  });
+  service(name, DECIDERS[name].summary, async () => (await decide('deciderVerb')())(name));
 
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is read only when it is
@@ -21,12 +50,12 @@ export const VERB_GROUPS = [
       task(
         'run',
         'Run everything on this machine against its container runtime, without Kafka',
-        () => import('./verbs/run.ts'),
+        oneMachine('runVerb'),
       ),
       task(
         'plan',
         'Show what would be removed now, in order, and why; removes nothing',
-        () => import('./verbs/plan.ts'),
+        oneMachine('planVerb'),
       ),
     ],
   },
@@ -36,50 +65,46 @@ export const VERB_GROUPS = [
       task(
         'cluster run',
         'Collect the objects of one cluster that nobody needs, without Kafka',
-        () => import('./verbs/cluster/run.ts'),
+        clusterRun('runVerb'),
       ),
       task(
         'cluster plan',
         'Show what would be done in a cluster now, and why; changes nothing',
-        () => import('./verbs/cluster/plan.ts'),
+        cluster('planVerb'),
       ),
       task(
         'cascade',
         'Show what the deletion of one object would take along; changes nothing',
-        () => import('./verbs/cascade.ts'),
+        cluster('cascadeVerb'),
       ),
       task(
         'cluster report',
         'Show what is stuck in a cluster, and which references lead nowhere',
-        () => import('./verbs/cluster/report.ts'),
+        status('clusterReportVerb'),
       ),
       task(
         'cluster leftovers',
         'Show volumes, Jobs, Nodes, Leases, ConfigMaps and Secrets that seem to be left over',
-        () => import('./verbs/cluster/leftovers.ts'),
+        cluster('leftoversVerb'),
       ),
       task(
         'cluster rbac',
         'Print the account, the rights and the limits that cluster run needs',
-        () => import('./verbs/cluster/rbac.ts'),
+        cluster('rbacVerb'),
       ),
       task(
         'cluster guard',
         'Print what stops kube-controller-manager from deleting what a policy holds or keeps',
-        () => import('./verbs/cluster/guard.ts'),
+        cluster('guardVerb'),
       ),
     ],
   },
   {
     heading: 'What is held in Kubernetes clusters, and what went:',
     verbs: [
-      task('held', 'List what is held, by which rule, and what approves it', () => import('./verbs/held.ts')),
-      task('approve', 'Let go what is held, as wide as it is now', () => import('./verbs/approve.ts')),
-      task(
-        'undo',
-        'Print what creates deleted objects again; changes nothing',
-        () => import('./verbs/undo.ts'),
-      ),
+      task('held', 'List what is held, by which rule, and what approves it', held('heldVerb')),
+      task('approve', 'Let go what is held, as wide as it is now', held('approveVerb')),
+      task('undo', 'Print what creates deleted objects again; changes nothing', held('undoVerb')),
     ],
   },
   {
@@ -88,17 +113,17 @@ export const VERB_GROUPS = [
       service(
         'cluster agent',
         'Report objects for which something may have to be done; cannot change any',
-        () => import('./verbs/cluster/agent.ts'),
+        clusterRun('agentVerb'),
       ),
       service(
         'cluster executor',
         'Carry out commands about objects, looking again before each removal',
-        () => import('./verbs/cluster/executor.ts'),
+        clusterRun('executorVerb'),
       ),
       service(
         'policy-controller',
         'Bring policies that lie in a cluster as Kubernetes objects to the event log',
-        () => import('./verbs/policy-controller.ts'),
+        policyController('policyControllerVerb'),
       ),
     ],
   },
@@ -108,38 +133,38 @@ export const VERB_GROUPS = [
       task(
         'demo',
         'Watch three simulated nodes, and then a small cluster, being cleaned on this machine',
-        () => import('./verbs/demo.ts'),
+        simulated('demoVerb'),
       ),
       service(
         'simulate-node',
         'Run one simulated node with a real agent and executor, to try out a fleet',
-        () => import('./verbs/simulate-node.ts'),
+        simulated('simulateNodeVerb'),
       ),
       task(
         'simulate-fleet',
         'Run thousands of simulated nodes on a real log, and account for every removal',
-        () => import('./verbs/simulate-fleet.ts'),
+        simulated('simulateFleetVerb'),
       ),
     ],
   },
   {
     heading: 'On each node of a fleet:',
     verbs: [
-      service('node', 'Run node-agent and node-executor in one process', () => import('./verbs/node.ts')),
+      service('node', 'Run node-agent and node-executor in one process', node('nodeVerb')),
       service(
         'node-agent',
         'Report images, containers and disk usage; cannot remove anything',
-        () => import('./verbs/node-agent.ts'),
+        node('nodeAgentVerb'),
       ),
       service(
         'node-executor',
         'Carry out commands, looking again before each removal',
-        () => import('./verbs/node-executor.ts'),
+        node('nodeExecutorVerb'),
       ),
       service(
         'cri-proxy',
         'Offer a socket on which the runtime can be read, and nothing else',
-        () => import('./verbs/cri-proxy.ts'),
+        criProxy('criProxyVerb'),
       ),
     ],
   },
@@ -149,13 +174,13 @@ export const VERB_GROUPS = [
       service(
         'decide',
         'Run pressure, container-gc, image-gc, graph-gc, expiry-gc and pod-gc in one process',
-        () => import('./verbs/decide.ts'),
+        decide('decideVerb'),
       ),
       ...AnyDeciderName.options.map(deciderEntry),
       service(
         'serve',
         'Serve one of them as a function of one event: CloudEvents in, decisions out',
-        () => import('./verbs/serve.ts'),
+        decide('serveVerb'),
       ),
     ],
   },
@@ -165,86 +190,58 @@ export const VERB_GROUPS = [
       task(
         'topics create',
         'Create the topics that are missing; existing ones are not changed',
-        () => import('./verbs/topics/create.ts'),
+        topics('createVerb'),
       ),
-      task(
-        'topics check',
-        'Compare the topics with what this release needs',
-        () => import('./verbs/topics/check.ts'),
-      ),
+      task('topics check', 'Compare the topics with what this release needs', topics('checkVerb')),
       task(
         'topics acls',
         'Print or add the access rules that each role needs on the brokers',
-        () => import('./verbs/topics/acls.ts'),
+        topics('aclsVerb'),
       ),
-      task(
-        'policy validate',
-        'Check policy files; needs no event log',
-        () => import('./verbs/policy/validate.ts'),
-      ),
+      task('policy validate', 'Check policy files; needs no event log', policyFiles('validateVerb')),
       task(
         'policy from-kubelet',
         'Make a policy from a kubelet’s configuration file',
-        () => import('./verbs/policy/from-kubelet.ts'),
+        policyFiles('fromKubeletVerb'),
       ),
-      task('policy apply', 'Put the policies in files into force', () => import('./verbs/policy/apply.ts')),
-      task('policy list', 'List the policies and pauses in force', () => import('./verbs/policy/list.ts')),
-      task(
-        'policy show',
-        'Show one policy, with every default filled in',
-        () => import('./verbs/policy/show.ts'),
-      ),
+      task('policy apply', 'Put the policies in files into force', policy('applyVerb')),
+      task('policy list', 'List the policies and pauses in force', policy('listVerb')),
+      task('policy show', 'Show one policy, with every default filled in', policy('showVerb')),
       task(
         'policy effective',
         'Show which policy is in force for a node, and where each value comes from',
-        () => import('./verbs/policy/effective.ts'),
+        policy('effectiveVerb'),
       ),
       task(
         'policy delete',
         'Delete policies; a node without a policy keeps everything',
-        () => import('./verbs/policy/delete.ts'),
+        policy('deleteVerb'),
       ),
-      task(
-        'policy sign',
-        'Sign what is in force and carries no signature that counts',
-        () => import('./verbs/policy/sign.ts'),
-      ),
+      task('policy sign', 'Sign what is in force and carries no signature that counts', policy('signVerb')),
       task(
         'policy export',
         'Write the policies in force, with the keys that vouch for them, as one document',
-        () => import('./verbs/policy/export.ts'),
+        policy('exportVerb'),
       ),
-      task('pause', 'Stop all removals, or those on some nodes', () => import('./verbs/pause.ts')),
-      task('resume', 'End a pause', () => import('./verbs/resume.ts')),
+      task('pause', 'Stop all removals, or those on some nodes', pause('pauseVerb')),
+      task('resume', 'End a pause', pause('resumeVerb')),
     ],
   },
   {
     heading: 'Keys, which sign orders and policies:',
     verbs: [
-      task('keys create', 'Make a key pair', () => import('./verbs/keys/create.ts')),
-      task(
-        'keys roots',
-        'Write the file that says whom nodes and services believe',
-        () => import('./verbs/keys/roots.ts'),
-      ),
+      task('keys create', 'Make a key pair', keyFiles('createVerb')),
+      task('keys roots', 'Write the file that says whom nodes and services believe', keyFiles('rootsVerb')),
       task(
         'keys certify',
         'Say as a root what a key may sign, for which clusters, and until when',
-        () => import('./verbs/keys/certify.ts'),
+        keys('certifyVerb'),
       ),
-      task('keys revoke', 'Take a key back as a root, for good', () => import('./verbs/keys/revoke.ts')),
-      task(
-        'keys publish',
-        'Bring what a root signed offline to the event log',
-        () => import('./verbs/keys/publish.ts'),
-      ),
-      task('keys list', 'List the keys that the roots vouch for', () => import('./verbs/keys/list.ts')),
-      task('keys check', 'Check roots, keys, and when they end', () => import('./verbs/keys/check.ts')),
-      task(
-        'keys verify',
-        'Say of events that somebody brings who signed them',
-        () => import('./verbs/keys/verify.ts'),
-      ),
+      task('keys revoke', 'Take a key back as a root, for good', keys('revokeVerb')),
+      task('keys publish', 'Bring what a root signed offline to the event log', keys('publishVerb')),
+      task('keys list', 'List the keys that the roots vouch for', keys('listVerb')),
+      task('keys check', 'Check roots, keys, and when they end', keys('checkVerb')),
+      task('keys verify', 'Say of events that somebody brings who signed them', keys('verifyVerb')),
     ],
   },
   {
@@ -253,48 +250,40 @@ export const VERB_GROUPS = [
       task(
         'status',
         'Show what needs attention: brokers, topics, services, policies, pauses, nodes, clusters',
-        () => import('./verbs/status.ts'),
+        status('statusVerb'),
       ),
       task(
         'nodes',
         'List every node: last heard, how full, its policy and mode, version, warnings',
-        () => import('./verbs/nodes.ts'),
+        status('nodesVerb'),
       ),
       task(
         'doctor node',
         'Check this node: runtime, kubelet, event log, rights, clock, keys, policy; changes nothing',
-        () => import('./verbs/doctor/node.ts'),
+        doctor('nodeVerb'),
       ),
       task(
         'doctor decide',
         'Check what a decision service needs: event log, rights, clock, keys, policies; changes nothing',
-        () => import('./verbs/doctor/decide.ts'),
+        doctor('decideVerb'),
       ),
       task(
         'doctor cluster',
         'Check what a cluster needs: API server, rights, Lease, event log, keys, agent, policy; changes nothing',
-        () => import('./verbs/doctor/cluster.ts'),
+        doctor('clusterVerb'),
       ),
       service(
         'dashboard',
         'Serve a page for the browser: every node, what is removed now and why, a search',
-        () => import('./verbs/dashboard.ts'),
+        dashboard('dashboardVerb'),
       ),
       service(
         'notify',
         'Tell people what happens: webhooks, chats, Kubernetes Events on nodes',
-        () => import('./verbs/notify.ts'),
+        notify('notifyVerb'),
       ),
-      task(
-        'notify check',
-        'Check a rule file of notices, and the files that it names',
-        () => import('./verbs/notify/check.ts'),
-      ),
-      task(
-        'notify rbac',
-        'Print the account and the rights that Events on nodes need',
-        () => import('./verbs/notify/rbac.ts'),
-      ),
+      task('notify check', 'Check a rule file of notices, and the files that it names', notify('checkVerb')),
+      task('notify rbac', 'Print the account and the rights that Events on nodes need', notify('rbacVerb')),
     ],
   },
   {
@@ -303,57 +292,49 @@ export const VERB_GROUPS = [
       task(
         'audit verify',
         'Check the event log: make every decision again, and trace every command and removal',
-        () => import('./verbs/audit/verify.ts'),
+        auditReplay('verifyVerb'),
       ),
       task(
         'audit explain',
         'Tell what happened to an image, container, pod, node or object of a cluster, and by which rule',
-        () => import('./verbs/audit/explain.ts'),
+        audit('explainVerb'),
       ),
       task(
         'audit simulate',
         'Run other policies over the recorded past, and compare what they remove',
-        () => import('./verbs/audit/simulate.ts'),
+        auditReplay('simulateVerb'),
       ),
       task(
         'audit report',
         'Report what was freed, removed, held, refused and pulled again',
-        () => import('./verbs/audit/report.ts'),
+        audit('reportVerb'),
       ),
       {
         ...task(
           'audit archive',
           'Copy the event log into Parquet files, which outlast its retention',
-          () => import('./verbs/audit/archive.ts'),
+          auditArchive('archiveVerb'),
         ),
         serviceSwitch: 'follow',
       },
       task(
         'audit archive check',
         'Check that nothing in an archive was changed, added or removed',
-        () => import('./verbs/audit/archive-check.ts'),
+        auditArchive('checkVerb'),
       ),
-      task('audit query', 'Ask an archive in SQL', () => import('./verbs/audit/query.ts')),
-      task(
-        'audit events',
-        'Print records as CloudEvents, with their exact bytes',
-        () => import('./verbs/audit/events.ts'),
-      ),
+      task('audit query', 'Ask an archive in SQL', auditArchive('queryVerb')),
+      task('audit events', 'Print records as CloudEvents, with their exact bytes', audit('eventsVerb')),
     ],
   },
   {
     heading: 'Messages that could not be processed:',
     verbs: [
-      task('dead-letters list', 'List them, oldest first', () => import('./verbs/dead-letters/list.ts')),
-      task(
-        'dead-letters show',
-        'Show one, with its cause and content',
-        () => import('./verbs/dead-letters/show.ts'),
-      ),
+      task('dead-letters list', 'List them, oldest first', deadLetters('listVerb')),
+      task('dead-letters show', 'Show one, with its cause and content', deadLetters('showVerb')),
       task(
         'dead-letters redrive',
         'Put them back on their topics, once the cause is mended',
-        () => import('./verbs/dead-letters/redrive.ts'),
+        deadLetters('redriveVerb'),
       ),
     ],
   },
@@ -363,12 +344,12 @@ export const VERB_GROUPS = [
       task(
         'version',
         'Show the release, the commit that it was built of, and its deciders',
-        () => import('./verbs/version.ts'),
+        about('versionVerb'),
       ),
       task(
         'completion',
         'Print what completes verbs and options in bash, zsh or fish',
-        () => import('./verbs/completion.ts'),
+        about('completionVerb'),
       ),
     ],
   },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OwnRights, ownRights } from '../../packages/log/access/own-rights.ts';
+import type { OwnRights } from '../../packages/log/access/own-rights.ts';
 import type { EventLog } from '../../packages/log/port.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
@@ -27,6 +27,7 @@ export function logAccess(options: EventLogChoice, { context, logs }: LogNeeds) 
 async function rightsOfLogin(options: EventLogChoice, logger: VerbContext['logger']): Promise<OwnRights> {
   const settings = forTask(readEventLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
   if (settings.kind === 'embedded') throw new FleetGcError('INTERNAL', 'the embedded log has no rights');
+  const { ownRights } = await import('../../packages/log/access/own-rights.ts');
   return await ownRights(settings, {
     logger: logger.child({}, { level: 'error' }),
     now: Date.now,

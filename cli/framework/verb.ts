@@ -48,7 +48,7 @@ export interface PreparedVerb {
   run(context: VerbContext): Promise<void>;
 }
 
-/** What the list of verbs says about one of them. The rest is in the verb's own file, and loaded when it is needed. */
+/** What the list of verbs says about one of them. The rest is in the file of its family, and loaded when it is needed. */
 export interface ListedVerb extends VerbTitle {
   readonly load: LoadVerb;
 }
@@ -73,8 +73,8 @@ interface VerbTitle {
   readonly serviceSwitch?: string;
 }
 
-/** Imports the file of a verb. */
-type LoadVerb = () => Promise<{ readonly verb: VerbBody }>;
+/** Imports the file of the verb's family. */
+type LoadVerb = () => Promise<VerbBody>;
 
 export const service = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
   ({ name, summary, kind: 'service', load }) as const;
@@ -83,13 +83,13 @@ export const task = <const Name extends string>(name: Name, summary: string, loa
 
 export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> => ({
   ...listed,
-  ...(await load()).verb,
+  ...(await load()),
 });
 
 /** One `fleetgc <verb>`, for the command line to explain and run. */
 export interface Verb extends VerbTitle, VerbBody {}
 
-/** What the file of a verb holds. */
+/** What the file of its family holds of a verb. */
 interface VerbBody extends VerbTexts {
   readonly options: readonly OptionInfo[];
   /** How long an orderly stop may take. */

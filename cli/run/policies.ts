@@ -15,7 +15,7 @@ import { counted } from '../../packages/text/counted.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { isPauseKey, type PolicyRecordOf, type PolicySetOf, policyKey } from '../../schemas/policy/policy.ts';
 import { type SelectableSubject, selectPolicy } from '../../schemas/policy/policy-selection.ts';
-import { loadPolicyFiles, requireValid } from '../options/policy-files.ts';
+import { loadPolicyFiles, requireValid } from '../framework/policy-files.ts';
 import { resumeOnEventLog } from '../options/steering-options.ts';
 
 /** What holds when nobody says what should: the kubelet's defaults, and nothing goes. */

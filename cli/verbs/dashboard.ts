@@ -65,7 +65,7 @@ const options = z.object({
   ...auditLogOptions,
 });
 
-export const verb = defineVerb({
+export const dashboardVerb = defineVerb({
   help: [
     'Serves a page for the browser, and the JSON API behind it, over what it reads of the event log: every node at once, one node with its disks and what was removed there, what is decided and removed now, images by the space that they take, the life of one image, container or pod, policies and what a copy of one would have done, Kubernetes clusters, dead letters, what people did, the weekly report, and a search. It follows the event log into a file of its own, the newest first and the past behind it. It writes nothing to the event log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
     'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status, plan, held, audit report, audit explain and audit simulate.',

@@ -35,7 +35,7 @@ const options = z.object({
   ...eventLogOptions('kafka'),
 });
 
-export const verb = defineVerb({
+export const policyControllerVerb = defineVerb({
   help: [
     'Brings the policies that lie in a cluster as Kubernetes objects (GarbageCollectionPolicy) to the event log, and tells each object what became of it. They are for nodes of this cluster alone, and what operators of the fleet apply comes first.',
     'Its key has the role policy-controller, for its own cluster. While objects cannot be listed nothing is changed.',

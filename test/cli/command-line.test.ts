@@ -90,25 +90,19 @@ test.each(ALL_VERBS.map(({ name }) => ({ name })))(
 
 const VERBS_DIRECTORY = join(import.meta.dirname, '../../cli/verbs');
 
-/** The verbs of single deciders are rows of their registry, and have no files. */
-const WITH_FILES = ALL_VERBS.filter(({ name }) => !AnyDeciderName.safeParse(name).success);
+/** The verbs of single deciders are rows of their registry, and made by one function. */
+const DEFINED = ALL_VERBS.filter(({ name }) => !AnyDeciderName.safeParse(name).success);
 
-/** `policy apply` is `policy/apply.ts`, `audit archive check` is `audit/archive-check.ts`, and `pause` is `pause.ts`. */
-const fileOf = (name: string): string => `${name.replace(' ', '/').replaceAll(' ', '-')}.ts`;
-
-test.each(WITH_FILES.map((verb) => ({ name: verb.name, load: verb.load })))(
-  '$name lies where its name says',
-  async ({ name, load }) => {
-    expect(await load()).toBe(await import(join(VERBS_DIRECTORY, fileOf(name))));
-  },
-);
-
-test('every file of a verb has its row in the list of verbs', () => {
-  const files = readdirSync(VERBS_DIRECTORY, { recursive: true, encoding: 'utf8' });
-
-  expect(files.filter((file) => file.endsWith('.ts')).toSorted()).toEqual(
-    WITH_FILES.map(({ name }) => fileOf(name)).toSorted(),
+test('every verb that a file of a family defines has its row in the list of verbs, and one alone', async () => {
+  const files = readdirSync(VERBS_DIRECTORY).map((file) => join(VERBS_DIRECTORY, file));
+  const families: readonly Record<string, unknown>[] = await Promise.all(files.map((file) => import(file)));
+  const defined = families.flatMap((family) =>
+    Object.values(family).filter((each) => typeof each === 'object'),
   );
+  const listed = await Promise.all(DEFINED.map(({ load }) => load()));
+
+  expect(new Set(listed)).toEqual(new Set(defined));
+  expect(listed).toHaveLength(defined.length);
 });
 
 test.each<{ args: string; says: string }>([

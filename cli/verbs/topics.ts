@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type AccessRule, accessRules, ruleKey } from '../../packages/log/access/access-rules.ts';
+import { differencesSince } from '../../packages/log/heard-of.ts';
+import type { EventLog } from '../../packages/log/port.ts';
+import { requireSame } from '../../packages/log/topic-differences.ts';
+import { pause } from '../../packages/process/backoff.ts';
+import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import { Switch, withMeta } from '../../packages/process/options/options.ts';
+import { counted } from '../../packages/text/counted.ts';
+import type { TopicName } from '../../schemas/events/topics.ts';
+import { DurationMs } from '../../schemas/policy/quantity.ts';
+import { objectOptions, outputOptions, printResult } from '../framework/output.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import {
+  type EventLogChoice,
+  eventLogOptions,
+  forTask,
+  readEventLogSettings,
+} from '../options/event-log-options.ts';
+import { principalFlags, principalOptions, principalsOf } from '../options/principal-options.ts';
+import {
+  accessLines,
+  accessValue,
+  aclCommands,
+  printTopics,
+  type ReportedRule,
+  reportTopics,
+} from '../views/topics.ts';
+
+const RETRY_MS = 1_000;
+
+export const createVerb = defineVerb({
+  help: [
+    'On Kafka, run it once before anything else. It never changes an existing topic: if one differs from what this release needs, it says so, and the exit code is 1.',
+  ],
+  examples: [
+    'fleetgc topics create --kafka-brokers kafka-1:9092,kafka-2:9092',
+    'fleetgc topics create --kafka-brokers kafka:9092 --wait 60s',
+    'fleetgc topics create --log embedded --log-path ./fleetgc.db',
+  ],
+  options: z.object({
+    wait: withMeta(DurationMs.prefault('0s'), {
+      placeholder: 'DURATION',
+      description: 'How long to wait for the event log when it does not answer.',
+    }),
+    ...objectOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ wait, output, ...options }, context) => {
+    const deadlineMs = performance.now() + wait;
+    await using log = await openTaskEventLog({ options, context, create: true });
+    const created = await createInTime(log, deadlineMs, context);
+    const differences = await differencesSince(log, { created });
+    const reports = reportTopics(created, differences);
+    await printTopics(context, output, reports);
+    requireSame(differences);
+  },
+});
+
+async function createInTime(
+  log: EventLog,
+  deadlineMs: number,
+  { progress, signal }: VerbContext,
+): Promise<readonly TopicName[]> {
+  for (;;) {
+    try {
+      return await log.createTopics();
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      if (!error.retry || signal.aborted || performance.now() >= deadlineMs) throw error;
+      progress.report(() => `${error.message} Waiting for it`);
+      await pause(RETRY_MS, signal);
+    }
+  }
+}
+
+export const checkVerb = defineVerb({
+  help: ['Changes nothing. The exit code is 1 when a topic is missing or differs.'],
+  examples: ['fleetgc topics check --kafka-brokers kafka:9092'],
+  options: z.object({ ...objectOptions, ...eventLogOptions('kafka') }),
+  run: async ({ output, ...options }, context) => {
+    await using log = await openTaskEventLog({ options, context });
+    const differences = await log.checkTopics();
+    const reports = reportTopics([], differences);
+    await printTopics(context, output, reports);
+    requireSame(differences);
+  },
+});
+
+export const aclsVerb = defineVerb({
+  help: [
+    'With these rules alone each role can do its work, on brokers that deny what no rule allows. Name the logins that play each role, as the brokers call them; a role without a login gets no rule.',
+    'By default it asks nobody, and prints the commands of Kafka’s own tool: put the properties of an administrator’s login into admin.properties. With --apply it adds the rules that the brokers have not. It changes and deletes none, so a login that had more rights keeps them; it says so.',
+    'To add rules takes Describe and Alter on the cluster: use the login of an administrator of Kafka, which no role of FleetGC needs.',
+  ],
+  examples: [
+    'fleetgc topics acls --node-principal User:nodes --decider-principal User:deciders --operator-principal User:operators',
+    "fleetgc topics acls --node-principal 'User:CN=nodes,O=example' -o json",
+    'fleetgc topics acls --apply --dry-run --reader-principal User:dashboard --kafka-brokers kafka:9092',
+  ],
+  options: z.object({
+    print: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Print the rules, and ask nobody; so it is without --apply.',
+    }),
+    apply: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Add the rules that the brokers have not.',
+    }),
+    dryRun: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'With --apply: say which rules are missing, and add none.',
+    }),
+    ...principalOptions,
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  checkFlags: ({ print, apply, dryRun }) => {
+    if (print && apply) throw new FleetGcError('USAGE', 'give --print or --apply, not both');
+    if (dryRun && !apply) throw new FleetGcError('USAGE', '--dry-run is for --apply');
+  },
+  run: async ({ print: _, apply, dryRun, output, ...options }, context) => {
+    const wanted = accessRules(principalsOf(options));
+    if (wanted.length === 0)
+      throw new FleetGcError('USAGE', `name a login of at least one role: ${principalFlags.join(', ')}`);
+    if (options.log === 'embedded') throw noRules();
+    if (!apply) {
+      const rules = reported(wanted, () => 'wanted');
+      const lines = aclCommands(wanted, options.kafkaBrokers ?? []);
+      return await printResult(context, output, { value: accessValue(rules), lines });
+    }
+    const rules = await applied(wanted, { options, dryRun, context });
+    await printResult(context, output, { value: accessValue(rules), lines: accessLines(rules) });
+    if (dryRun) context.logger.info('Dry run: nothing was changed.');
+  },
+});
+
+const noRules = (): FleetGcError =>
+  new FleetGcError(
+    'USAGE',
+    'the embedded log has no access rules: the rights of its file say who may read and write it',
+  );
+
+interface Applying {
+  readonly options: EventLogChoice;
+  readonly dryRun: boolean;
+  readonly context: VerbContext;
+}
+
+async function applied(
+  wanted: readonly AccessRule[],
+  { options, dryRun, context }: Applying,
+): Promise<readonly ReportedRule[]> {
+  const { grantAccess } = await import('../../packages/log/access/own-rights.ts');
+  const settings = forTask(readEventLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
+  if (settings.kind === 'embedded') throw noRules();
+  const { added, others } = await grantAccess(
+    {
+      options: settings,
+      work: dryRun ? 'look' : 'add',
+      context: {
+        logger: context.logger.child({}, { level: 'error' }),
+        now: Date.now,
+        random: Math.random,
+        newId: randomUUID,
+      },
+    },
+    wanted,
+  );
+  if (others > 0)
+    context.logger.warn(
+      `These principals have ${counted(others, 'other rule')}, which FleetGC does not need and leaves as it is: kafka-acls.sh --list --principal … shows them.`,
+    );
+  const isNew = new Set(added.map(ruleKey));
+  return reported(wanted, (rule) => {
+    if (!isNew.has(ruleKey(rule))) return 'there already';
+    return dryRun ? 'missing' : 'added';
+  });
+}
+
+const reported = (
+  rules: readonly AccessRule[],
+  stateOf: (rule: AccessRule) => ReportedRule['state'],
+): readonly ReportedRule[] => rules.map((rule) => ({ ...rule, state: stateOf(rule) }));
