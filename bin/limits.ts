@@ -17,7 +17,7 @@ const SECTIONS: readonly (readonly [heading: string, folders: readonly string[]]
   ['All event logs', ['packages/log', 'packages/records', 'cli/options']],
   ['Processes', ['packages/process', 'packages/tracing']],
   ['Fleet status and dashboard', ['packages/read-model', 'services/dashboard']],
-  ['Audit and archive', ['packages/audit', 'packages/archive', 'cli/verbs/audit']],
+  ['Audit and archive', ['packages/audit', 'packages/archive', 'cli/verbs/audit-archive']],
   ['Notices', ['schemas/notices', 'services/notices']],
   ['Doctor', ['services/doctor']],
 ];
