@@ -1,9 +1,9 @@
 import { Document, Scalar, type ToStringOptions, visit } from 'yaml';
 import { z } from 'zod';
-import { mostOf } from '../../packages/process/collections.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { jsonText } from '../../packages/text/json-text.ts';
 import { linesText } from '../../packages/text/lines-text.ts';
-import { printableJson, printableLine, UNPRINTABLE_CLASS } from '../../packages/text/printable.ts';
+import { UNPRINTABLE_CLASS } from '../../packages/text/printable.ts';
 import type { VerbContext } from './verb.ts';
 
 /** What every answer can be printed in. */
@@ -115,42 +115,13 @@ function whyNotIn(formats: readonly AnyFormat[], text: string): string | undefin
   return undefined;
 }
 
-const GAP = 3;
-/** Longer cells are not padded to: one cell as long as a message may be would make every line that long. */
-const MOST_COLUMNS = 300;
-
-/** Columns as wide as their widest cell, with no space at the ends of lines. */
-export function tableLines(
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-): readonly string[] {
-  const all = [header, ...rows].map((cells) => cells.map(printableLine));
-  const widths = header.map((_, column) =>
-    Math.min(MOST_COLUMNS, mostOf(all.map((cells) => cells[column]?.length ?? 0))),
-  );
-  return all.map((cells) =>
-    cells
-      .map((cell, column) => `${cell.padEnd(widths[column] ?? 0)}${' '.repeat(GAP)}`)
-      .join('')
-      .trimEnd(),
-  );
-}
-
-/*
- * JSON and YAML as verbs print them, on terminals too. Control characters are escaped, since names in the output may come from other
- * parties; the value stays the same.
- */
-
-export const jsonText = (value: unknown): string => printableJson(JSON.stringify(value, null, 2));
-
-/** The same on one line. */
-export const jsonLine = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
-  printableJson(JSON.stringify(value, replacer));
-
 /** What stands in double quotes may be hostile, and goes on no second line, where it would look like a setting. */
 const IN_ONE_LINE: ToStringOptions = { doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER };
 
-/** `isQuoted`: which texts stand in double quotes though nothing in them has to be escaped. */
+/**
+ * YAML as verbs print it, on terminals too: what is not printable is escaped, and the value stays the same. `isQuoted`: which texts stand in
+ * double quotes though nothing in them has to be escaped.
+ */
 export function yamlText(
   value: unknown,
   isQuoted: (text: string) => boolean = () => false,

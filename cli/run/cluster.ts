@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { type Named, objectsText, PATCHED } from '../../packages/documents/cluster.ts';
 import { differencesSince } from '../../packages/log/heard-of.ts';
 import type { LogReader } from '../../packages/log/port.ts';
 import { requireSame } from '../../packages/log/topic-differences.ts';
@@ -11,6 +12,7 @@ import { parseRecord } from '../../packages/records/parse/parse-record.ts';
 import { firstRecord } from '../../packages/records/read-log.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { counted } from '../../packages/text/counted.ts';
+import { jsonLine } from '../../packages/text/json-text.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import type { Census } from '../../schemas/events/census.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
@@ -27,9 +29,7 @@ import type { RemovingOptions } from '../../services/cluster/cluster-options.ts'
 import type { OpenCluster } from '../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../services/cluster/run-cluster.ts';
 import { runDeciders } from '../../services/deciders/run.ts';
-import { jsonLine } from '../framework/output.ts';
 import { openUnsignedWriter } from '../framework/policy-writer.ts';
-import { type Named, objectsText, PATCHED } from '../views/cluster.ts';
 import { clockText, eventsOf } from './lines.ts';
 import { holdingChanges, holdingNow, settlePolicies } from './policies.ts';
 

@@ -1,12 +1,12 @@
 import { countedKind, namesIn, type ObjectNames } from '../../packages/decision/inventory-entries.ts';
+import { type Activity, activityLine, createActivityReader } from '../../packages/documents/activity.ts';
 import type { LogReader } from '../../packages/log/port.ts';
 import { parseRecord } from '../../packages/records/parse/parse-record.ts';
+import { jsonLine } from '../../packages/text/json-text.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { type EventOf, type FleetEvent, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { jsonLine } from '../framework/output.ts';
-import { type Activity, activityLine, createActivityReader } from '../views/activity.ts';
 
 /** Prints what happens on one node, for people or as JSON. */
 interface EventPrinter {

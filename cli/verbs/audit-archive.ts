@@ -2,24 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ArchiveRun } from '../../packages/archive/archive-log.ts';
 import { type ArchiveFindings, checkArchive } from '../../packages/archive/check-archive.ts';
+import { findingsLines, findingsNdjson, runLines, runValue } from '../../packages/documents/archive.ts';
+import { tableLines } from '../../packages/documents/text.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { type Address, Switch, Text, withMeta } from '../../packages/process/options/options.ts';
 import { randomTraceIds } from '../../packages/process/system-sources.ts';
 import { counted } from '../../packages/text/counted.ts';
+import { jsonLine } from '../../packages/text/json-text.ts';
 import { linesText } from '../../packages/text/lines-text.ts';
 import { parseDurationMs } from '../../schemas/policy/quantity.ts';
 import { loadArchiveCode } from '../framework/archive-code.ts';
 import { openServiceOn } from '../framework/open-service.ts';
-import {
-  formatOption,
-  formatResult,
-  jsonLine,
-  type PartedFormat,
-  partedOutputOptions,
-  tableLines,
-} from '../framework/output.ts';
+import { formatOption, formatResult, type PartedFormat, partedOutputOptions } from '../framework/output.ts';
 import { openTaskEventLog, requireEventLogFile } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import {
@@ -38,8 +34,8 @@ import {
   forAsking,
   readEventLogSettings,
 } from '../options/event-log-options.ts';
-import { findingsLines, findingsNdjson, followArchive, runLines, runValue } from '../views/archive.ts';
-import { checkingProgress, readingProgress } from '../views/audit-text.ts';
+import { checkingProgress, readingProgress } from '../run/audit-progress.ts';
+import { followArchive } from '../run/follow-archive.ts';
 
 /** @limit Shortest `--every` of `audit archive`. */
 const LEAST_EVERY_MS = 10_000;

@@ -20,6 +20,20 @@ import { startVerifyThreads, verifyLog } from '../../packages/audit/verify/log.t
 import { createVerifier } from '../../packages/audit/verify/partition.ts';
 import { verifySignatures } from '../../packages/audit/verify/signatures.ts';
 import { policySet } from '../../packages/decision/policy-set.ts';
+import { keptText } from '../../packages/documents/report.ts';
+import {
+  clusterSimulationLines,
+  clusterSimulationNdjson,
+  simulationLines,
+  simulationNdjson,
+} from '../../packages/documents/simulation.ts';
+import {
+  uncheckedText,
+  unverifiedText,
+  type Verification,
+  verificationLines,
+  verificationNdjson,
+} from '../../packages/documents/verification.ts';
 import type { EventLog, LogReader } from '../../packages/log/port.ts';
 import type { AnyWrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { toClusterPolicyRecord } from '../../packages/policy/policy-changes.ts';
@@ -42,20 +56,7 @@ import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { type AuditLogOptions, auditLogOptions, threadSource } from '../options/archive-options.ts';
 import { PolicyPaths } from '../options/policy-options.ts';
 import { LongDuration, rangeOptions, timeRange } from '../options/time-options.ts';
-import { keptText, readingProgress } from '../views/audit-text.ts';
-import {
-  clusterSimulationLines,
-  clusterSimulationNdjson,
-  simulationLines,
-  simulationNdjson,
-} from '../views/simulation.ts';
-import {
-  uncheckedText,
-  unverifiedText,
-  type Verification,
-  verificationLines,
-  verificationNdjson,
-} from '../views/verification.ts';
+import { readingProgress } from '../run/audit-progress.ts';
 
 /** Unless more are asked for: each holds about eighty megabytes. */
 const MOST_THREADS = 2;

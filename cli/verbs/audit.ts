@@ -4,6 +4,12 @@ import { placeOf, placeText } from '../../packages/audit/events/log-position.ts'
 import { meansClusterObject } from '../../packages/audit/explain/cluster.ts';
 import type { ExplainRequest } from '../../packages/audit/explain/question.ts';
 import { ruleWords } from '../../packages/deciders/rule-words.ts';
+import {
+  clusterExplanationLines,
+  clusterExplanationNdjson,
+} from '../../packages/documents/cluster-explanation.ts';
+import { explanationLines, explanationNdjson } from '../../packages/documents/explanation.ts';
+import { keptText, REPORT_FORMS, type WhichParts } from '../../packages/documents/report.ts';
 import { TOPIC_NAMES } from '../../packages/log/partition.ts';
 import type { LogRecord } from '../../packages/log/port.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
@@ -12,6 +18,7 @@ import { Text, TextList, withMeta } from '../../packages/process/options/options
 import { CAUSES_FIRST, type RecordedLog, type TimeRange } from '../../packages/records/read-log.ts';
 import { MAX_EVENT_BYTES, structuredEvent } from '../../packages/records/structured-event.ts';
 import { counted } from '../../packages/text/counted.ts';
+import { jsonLine } from '../../packages/text/json-text.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { AuditReport } from '../../schemas/reports/audit-report.ts';
@@ -21,8 +28,6 @@ import { openAuditLog } from '../framework/audit-log.ts';
 import {
   formatOption,
   formatResult,
-  jsonLine,
-  jsonText,
   type PartedFormat,
   partedOutputOptions,
   yamlText,
@@ -39,10 +44,7 @@ import {
   rangeOptionsWith,
   timeRange,
 } from '../options/time-options.ts';
-import { keptText, readingProgress } from '../views/audit-text.ts';
-import { clusterExplanationLines, clusterExplanationNdjson } from '../views/cluster-explanation.ts';
-import { explanationLines, explanationNdjson } from '../views/explanation.ts';
-import { reportHtml, reportMarkdown, reportNdjson, type WhichParts } from '../views/report.ts';
+import { readingProgress } from '../run/audit-progress.ts';
 
 export const explainVerb = defineVerb({
   help: [
@@ -300,11 +302,8 @@ export const reportVerb = defineVerb({
 type Form = (report: AuditReport, which: WhichParts) => string;
 
 const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'yaml' | 'ndjson', Form>> = {
-  markdown: reportMarkdown,
-  html: reportHtml,
-  json: jsonText,
+  ...REPORT_FORMS,
   yaml: (report) => yamlText(report),
-  ndjson: reportNdjson,
 };
 
 interface Given {

@@ -33,7 +33,7 @@ export const planVerb = defineVerb({
   run: async (options, { logger, environment, signal, write }) => {
     const { chosenClusterPolicy } = await import('../framework/policy-files.ts');
     const { openApiServer } = await import('../../services/cluster/open-cluster.ts');
-    const { clusterPlanLines } = await import('../views/cluster.ts');
+    const { clusterPlanLines } = await import('../../packages/documents/cluster.ts');
     const { lookAtCluster } = await import('../../services/cluster/ask/look.ts');
     const { clusterPlan } = await import('../../services/cluster/ask/plan.ts');
     const record = chosenClusterPolicy(options, logger);
@@ -117,7 +117,7 @@ export const cascadeVerb = defineVerb({
   run: async ({ object, namespace, ...options }, { logger, environment, signal, write }) => {
     const { chosenClusterPolicy } = await import('../framework/policy-files.ts');
     const { openApiServer } = await import('../../services/cluster/open-cluster.ts');
-    const { cascadeLines } = await import('../views/cluster.ts');
+    const { cascadeLines } = await import('../../packages/documents/cluster.ts');
     const { lookAtCluster } = await import('../../services/cluster/ask/look.ts');
     const { clusterCascade } = await import('../../services/cluster/ask/cascade.ts');
     const { kind, name } = object;
@@ -150,7 +150,7 @@ export const leftoversVerb = defineVerb({
   options: z.object({ ...apiServerOptions, ...objectOptions }),
   run: async (options, { environment, signal, write }) => {
     const { openApiServer } = await import('../../services/cluster/open-cluster.ts');
-    const { leftoverLines, leftoverNames } = await import('../views/cluster.ts');
+    const { leftoverLines, leftoverNames } = await import('../../packages/documents/cluster.ts');
     const { clusterLeftovers } = await import('../../services/cluster/ask/leftovers.ts');
     using server = await openApiServer(options, { environment, sources: systemSources, signal });
     const { clusterInstance, connection } = server;
@@ -217,7 +217,7 @@ export const rbacVerb = defineVerb({
   options: RbacOptions,
   run: async (options, verbContext) => {
     const { chosenClusterPolicy } = await import('../framework/policy-files.ts');
-    const { manifestText } = await import('../views/undo.ts');
+    const { manifestText } = await import('../run/manifests.ts');
     const { accessManifests } = await import('../../services/cluster/access/manifests.ts');
     const { part, namespace, output } = options;
     const { policy } = chosenClusterPolicy(options, verbContext.logger);
@@ -292,7 +292,7 @@ export const guardVerb = defineVerb({
   }),
   run: async ({ user, output, ...choice }, { logger, write }) => {
     const { chosenClusterPolicy } = await import('../framework/policy-files.ts');
-    const { manifestText } = await import('../views/undo.ts');
+    const { manifestText } = await import('../run/manifests.ts');
     const { policy } = chosenClusterPolicy(choice, logger);
     const remark = `Denies ${user.join(', ')} the deletion of what policy ${policy.name} holds by kind or keeps.`;
     await write(`${manifestText(output, guardManifests(user, policy), [remark])}\n`);

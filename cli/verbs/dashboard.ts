@@ -16,7 +16,6 @@ import { readingFactsOptions, readReadingFacts } from '../options/reading-facts-
 import { LongDuration } from '../options/time-options.ts';
 import { readReadingRoots } from '../options/trust-options.ts';
 import { actingOptions, actingPort } from '../run/acting-port.ts';
-import { DASHBOARD_WORDING } from '../views/dashboard-wording.ts';
 
 const Url = withMeta(
   z
@@ -111,7 +110,6 @@ export const dashboardVerb = defineVerb({
         pageDirectory: null,
         simulationSource: threadSource(rest),
         version: PRODUCT_VERSION,
-        wording: DASHBOARD_WORDING,
         logger: context.logger,
       },
       context.signal,

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { type ComparedRedrive, compareChosen, redrive } from '../../packages/actions/redrive.ts';
+import { letterLines, letterSummary, letterTable } from '../../packages/documents/letters.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, Text, withMeta } from '../../packages/process/options/options.ts';
 import {
@@ -9,14 +11,12 @@ import {
   readLettersBeginning,
   readStoredLetters,
 } from '../../packages/read-model/letters.ts';
-import { type ComparedRedrive, compareChosen, redrive } from '../../packages/read-model/redrive.ts';
 import { objectOptions, printObjects } from '../framework/output.ts';
 import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../options/dead-letter-options.ts';
 import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { letterLines, letterSummary, letterTable } from '../views/letters.ts';
 
 export const listVerb = defineVerb({
   help: [

@@ -24,7 +24,7 @@ import {
   readNodeTrust,
   signingOptions,
 } from '../options/trust-options.ts';
-import { tellReport } from '../views/doctor.ts';
+import { tellReport } from '../run/tell-report.ts';
 
 const DoctorNodeOptions = z.object({
   ...wholeNodeOptions,

@@ -1,15 +1,17 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Withdrawing } from '../../packages/actions/approve.ts';
+import { heldLines } from '../../packages/documents/held.ts';
 import type { LogReader } from '../../packages/log/port.ts';
 import {
   readPoliciesBy,
   readStoredPolicies,
   type StoredPolicies,
 } from '../../packages/policy/stored-policies.ts';
+import { warnOfUnreadable } from '../../packages/policy/unsigned-records.ts';
 import { deleteKeys, type PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, Text, withMeta } from '../../packages/process/options/options.ts';
-import type { Withdrawing } from '../../packages/read-model/approve.ts';
 import { approvalText, approvedText } from '../../packages/read-model/holds.ts';
 import type { Doing } from '../../packages/records/doing.ts';
 import { type ParseRecord, parseBelieved } from '../../packages/records/parse/parse-believed.ts';
@@ -38,9 +40,7 @@ import {
   readReadingRoots,
   writingOptions,
 } from '../options/trust-options.ts';
-import { heldLines } from '../views/held.ts';
-import { warnOfUnreadable } from '../views/policies.ts';
-import { manifestDocument, manifestText, undoLines } from '../views/undo.ts';
+import { manifestDocument, manifestText, undoLines } from '../run/manifests.ts';
 
 export const heldVerb = defineVerb({
   help: [
@@ -121,7 +121,7 @@ export const approveVerb = defineVerb({
     { cluster, what: name, as, objects, shown, for: forMs, reason, by, dryRun, withdraw, ...options },
     context,
   ) => {
-    const { approvalOfHeld, approve } = await import('../../packages/read-model/approve.ts');
+    const { approvalOfHeld, approve } = await import('../../packages/actions/approve.ts');
     const { signal, logger, print } = context;
     const trust = await readOperatorTrust(options, signal);
     await using log = await openTaskEventLog({ options, context });
@@ -156,7 +156,7 @@ interface Ending {
 
 /** Throws `NOT_FOUND` where nothing of that name is approved. */
 async function endApprovals({ request, stored, writer, dryRun, own, print, logger }: Ending): Promise<void> {
-  const { approvalsNamed } = await import('../../packages/read-model/approve.ts');
+  const { approvalsNamed } = await import('../../packages/actions/approve.ts');
   const found = approvalsNamed(stored, request);
   const verb = dryRun ? 'would be withdrawn' : 'withdrawn';
   if (!dryRun) await deleteKeys(writer, [...found.keys()], own);

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { placeOf } from '../../packages/audit/events/log-position.ts';
 import { RecordJudge } from '../../packages/audit/signed-events.ts';
+import {
+  EventCounts,
+  type JudgedEvent,
+  judgedEventLine,
+  keyLines,
+  keyValues,
+} from '../../packages/documents/keys.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LineTooLong, linesOf } from '../../packages/process/lines.ts';
@@ -12,6 +19,7 @@ import { keyProblems, readPrivateKey } from '../../packages/records/trust/privat
 import { readTrustRoots } from '../../packages/records/trust/roots-file.ts';
 import { certificate, readSignedRecord, revocation } from '../../packages/records/trust/statement.ts';
 import { counted } from '../../packages/text/counted.ts';
+import { jsonLine } from '../../packages/text/json-text.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { NodeName } from '../../schemas/events/identity.ts';
@@ -19,7 +27,6 @@ import { KeyCertificate, KeyId, KeyRevocation, KeyRole } from '../../schemas/key
 import { openAuditLog } from '../framework/audit-log.ts';
 import {
   formatOption,
-  jsonLine,
   objectOptions,
   outputOptions,
   printObjects,
@@ -33,7 +40,6 @@ import { eventLogOptions } from '../options/event-log-options.ts';
 import { publicKeyFrom, rootOptions, trustRootsOption } from '../options/key-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { checkedKeyOptions, privateKeySource } from '../options/trust-options.ts';
-import { EventCounts, type JudgedEvent, judgedEventLine, keyLines, keyValues } from '../views/keys.ts';
 
 export const certifyVerb = defineVerb({
   help: [

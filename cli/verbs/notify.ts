@@ -55,7 +55,7 @@ export const checkVerb = defineVerb({
     ...outputOptions,
   }),
   run: async ({ file, output }, { environment, logger, write }) => {
-    const { rulesLines, rulesValue } = await import('../views/notices.ts');
+    const { rulesLines, rulesValue } = await import('../../packages/documents/notices.ts');
     const { readRulesFile } = await import('../../services/notices/rules-file.ts');
     const { openReceivers } = await import('../../services/notices/main.ts');
     const read = readRulesFile(file);
@@ -85,7 +85,7 @@ export const rbacVerb = defineVerb({
     ...manifestOptions,
   }),
   run: async ({ namespace, output }, { write }) => {
-    const { manifestText } = await import('../views/undo.ts');
+    const { manifestText } = await import('../run/manifests.ts');
     const { noticesManifests } = await import('../../services/cluster/access/manifests.ts');
     const remarks = ['Rights of fleetgc notify, as fleetgc notify rbac prints them.'];
     await write(`${manifestText(output, noticesManifests(namespace), remarks)}\n`);

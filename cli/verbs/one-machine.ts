@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
+import { planTable } from '../../packages/documents/plan.ts';
 import { planFor } from '../../packages/plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../packages/plan/request.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
+import { warnOfUnreadable } from '../../packages/policy/unsigned-records.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readAllBytes } from '../../packages/process/options/named-file.ts';
 import { FilePath, flagOf, offFlagOf, Switch, withMeta } from '../../packages/process/options/options.ts';
@@ -29,10 +31,9 @@ import { httpOptions, tracingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+import { answerLines } from '../run/answer-lines.ts';
 import { runPipeline } from '../run/pipeline.ts';
 import { policiesOf } from '../run/policies.ts';
-import { answerLines, planTable } from '../views/plan.ts';
-import { warnOfUnreadable } from '../views/policies.ts';
 
 const { logMaxSize } = eventLogOptions('embedded');
 

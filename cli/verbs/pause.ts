@@ -6,7 +6,7 @@ import {
   pauseTakesHold,
   pauseText,
   type ResumeRequest,
-} from '../../packages/policy/pauses.ts';
+} from '../../packages/actions/pauses.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePause } from '../../packages/policy/write-policies.ts';

@@ -40,7 +40,7 @@ export const validateVerb = defineVerb({
   examples: ['fleetgc policy validate policies/*.yaml', 'fleetgc policy validate policy.yaml --output json'],
   options: z.object({ ...policyFileOptions, ...objectOptions }),
   run: async ({ files: paths, output }, { logger, write }) => {
-    const { writtenPolicyLines } = await import('../views/policies.ts');
+    const { writtenPolicyLines } = await import('../../packages/documents/policies.ts');
     const files = loadAnyPolicyFiles(paths);
     const isDocument = output === 'json' || output === 'yaml';
     if (isDocument) await printObjects({ write }, output, { value: files, lines: [], names: [] });

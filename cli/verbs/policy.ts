@@ -1,5 +1,14 @@
 import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
+import { approvalLine } from '../../packages/documents/held.ts';
+import {
+  changeLines,
+  changeValues,
+  effectiveLines,
+  inOrderOfPrecedence,
+  listLines,
+} from '../../packages/documents/policies.ts';
+import { tableLines } from '../../packages/documents/text.ts';
 import { replaceFile } from '../../packages/files/open-file.ts';
 import type { EffectivePolicy } from '../../packages/policy/effective.ts';
 import { writtenClusterYaml, writtenYaml } from '../../packages/policy/file/written-form.ts';
@@ -11,7 +20,7 @@ import {
   requireStored,
   type StoredApproval,
 } from '../../packages/policy/stored-policies.ts';
-import { unsignedProblem } from '../../packages/policy/unsigned-records.ts';
+import { unsignedProblem, warnOfUnreadable } from '../../packages/policy/unsigned-records.ts';
 import {
   deleteKeys,
   deleteUnheld,
@@ -45,7 +54,7 @@ import { ClusterName, NodeName, type SubjectKind } from '../../schemas/events/id
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { isPolicyFor, type PolicyRecordOf, type PolicySet, policyKey } from '../../schemas/policy/policy.ts';
 import type { PolicyList } from '../../schemas/reports/policy-list.ts';
-import { objectOptions, outputOptions, printObjects, printResult, tableLines } from '../framework/output.ts';
+import { objectOptions, outputOptions, printObjects, printResult } from '../framework/output.ts';
 import { loadAnyPolicyFiles, loadPolicyFiles, requireValid } from '../framework/policy-files.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
@@ -59,15 +68,6 @@ import {
   signingOptions,
   writingOptions,
 } from '../options/trust-options.ts';
-import { approvalLine } from '../views/held.ts';
-import {
-  changeLines,
-  changeValues,
-  effectiveLines,
-  inOrderOfPrecedence,
-  listLines,
-  warnOfUnreadable,
-} from '../views/policies.ts';
 
 export const applyVerb = defineVerb({
   help: [

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { toldCensusLines } from '../../packages/documents/cluster.ts';
+import { nodeLines } from '../../packages/documents/nodes.ts';
+import { statusLines } from '../../packages/documents/status.ts';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
+import { warnOfUnreadable } from '../../packages/policy/unsigned-records.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
@@ -8,10 +12,6 @@ import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { toldCensusLines } from '../views/cluster.ts';
-import { nodeLines } from '../views/nodes.ts';
-import { warnOfUnreadable } from '../views/policies.ts';
-import { statusLines } from '../views/status.ts';
 
 export const statusVerb = defineVerb({
   help: [

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import {
+  accessLines,
+  accessValue,
+  aclCommands,
+  type ReportedRule,
+  reportTopics,
+  topicObjects,
+} from '../../packages/documents/topics.ts';
 import { type AccessRule, accessRules, ruleKey } from '../../packages/log/access/access-rules.ts';
 import { differencesSince } from '../../packages/log/heard-of.ts';
 import type { EventLog } from '../../packages/log/port.ts';
@@ -11,7 +19,7 @@ import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import { counted } from '../../packages/text/counted.ts';
 import type { TopicName } from '../../schemas/events/topics.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
-import { objectOptions, outputOptions, printResult } from '../framework/output.ts';
+import { objectOptions, outputOptions, printObjects, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import {
@@ -21,14 +29,6 @@ import {
   readEventLogSettings,
 } from '../options/event-log-options.ts';
 import { principalFlags, principalOptions, principalsOf } from '../options/principal-options.ts';
-import {
-  accessLines,
-  accessValue,
-  aclCommands,
-  printTopics,
-  type ReportedRule,
-  reportTopics,
-} from '../views/topics.ts';
 
 const RETRY_MS = 1_000;
 
@@ -55,7 +55,7 @@ export const createVerb = defineVerb({
     const created = await createInTime(log, deadlineMs, context);
     const differences = await differencesSince(log, { created });
     const reports = reportTopics(created, differences);
-    await printTopics(context, output, reports);
+    await printObjects(context, output, topicObjects(reports));
     requireSame(differences);
   },
 });
@@ -85,7 +85,7 @@ export const checkVerb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const differences = await log.checkTopics();
     const reports = reportTopics([], differences);
-    await printTopics(context, output, reports);
+    await printObjects(context, output, topicObjects(reports));
     requireSame(differences);
   },
 });

@@ -8,7 +8,11 @@ import { operatorPublication } from '../../cli/framework/task-event-log.ts';
 import type { VerbContext } from '../../cli/framework/verb.ts';
 import { eventLogOptions } from '../../cli/options/event-log-options.ts';
 import { onEventLog } from '../../cli/options/steering-options.ts';
-import { type Activity, type ActivityReader, createActivityReader } from '../../cli/views/activity.ts';
+import {
+  type Activity,
+  type ActivityReader,
+  createActivityReader,
+} from '../../packages/documents/activity.ts';
 import type { EventLog, LogReader, ReadEvent } from '../../packages/log/port.ts';
 import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { openProjectedLog } from '../../cli/framework/open-projected-log.ts';
 import type { VerbContext } from '../../cli/framework/verb.ts';
 import { auditLogOptions, threadSource } from '../../cli/options/archive-options.ts';
-import { DASHBOARD_WORDING } from '../../cli/views/dashboard-wording.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
@@ -69,7 +68,6 @@ export async function servePage(
         pageDirectory: null,
         simulationSource: threadSource(choice),
         version: PRODUCT_VERSION,
-        wording: DASHBOARD_WORDING,
         logger,
         onServing,
       },

@@ -1,5 +1,5 @@
-import { type Activity, freedSumText } from '../../cli/views/activity.ts';
 import { addFreed, type FreedSums, NOTHING_FREED, withFreed } from '../../packages/decision/freed-space.ts';
+import { type Activity, freedSumText } from '../../packages/documents/activity.ts';
 import { OBJECT_KINDS, type ObjectKind } from '../../schemas/events/object-kinds.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 

@@ -1,5 +1,5 @@
-import { jsonLine } from '../../cli/framework/output.ts';
-import { type Activity, activityLine } from '../../cli/views/activity.ts';
+import { type Activity, activityLine } from '../../packages/documents/activity.ts';
+import { jsonLine } from '../../packages/text/json-text.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import { createTally, type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';

@@ -10,3 +10,39 @@ export type Column<Row, Heading, Shown> = readonly [
   kind: ColumnKind,
   cell: (row: Row) => Shown,
 ];
+
+/** A name is given as it is, also where it looks like markup. */
+export type Cell = string | { readonly name: string };
+
+export interface Table {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export interface Bar {
+  readonly label: string;
+  readonly value: number;
+  readonly text: string;
+}
+
+export interface Section {
+  readonly heading: string;
+  readonly text: readonly string[];
+  /** Left out where it has no row. */
+  readonly table: Table | null;
+  /** What a plot shows of it, where there is more than one bar. */
+  readonly bars: readonly Bar[];
+}
+
+/** What a person is shown, before it has a form. */
+export interface Document {
+  readonly title: string;
+  readonly introduction: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+/** `text`: its sentences. */
+export const section = (
+  heading: string,
+  { text = [], table = null, bars = [] }: Partial<Omit<Section, 'heading'>>,
+): Section => ({ heading, text, table, bars });

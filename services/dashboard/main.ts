@@ -23,7 +23,7 @@ import { isOlderThanItsSources, readPageFiles } from './api/page-files.ts';
 import { POLICY_QUESTIONS } from './api/policies.ts';
 import { listen, serve } from './api/serve.ts';
 import { AnswerRoom, LogReaders, PersonBound } from './bounds.ts';
-import { Readings, type Wording } from './readings.ts';
+import { Readings } from './readings.ts';
 import { Simulations } from './simulation/simulations.ts';
 
 export interface DashboardSettings {
@@ -38,7 +38,6 @@ export interface DashboardSettings {
   /** Where simulations read the log, in threads of their own; `null`: nothing can be simulated. */
   readonly simulationSource: WorkerSource | null;
   readonly version: string;
-  readonly wording: Wording;
   readonly logger: Logger;
   /** Told once it is served. */
   readonly onServing?: (address: Address, probes: Address | null) => void;
@@ -83,7 +82,7 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
     });
   const logReaders = new LogReaders(signal);
   const searches = new LogReaders(signal);
-  using readings = new Readings(settings.wording, { now, logger });
+  using readings = new Readings({ now, logger });
   const { simulationSource } = settings;
   const policyQuestions = new PersonBound(POLICY_QUESTIONS);
   const simulating = { simulations, simulationSource, policyQuestions };

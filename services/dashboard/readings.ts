@@ -5,19 +5,15 @@ import type { LogReader } from '../../packages/log/port.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { SummedOnce } from '../../packages/read-model/images.ts';
 import type { AuditReport } from '../../schemas/reports/audit-report.ts';
-import type { ToldLife } from '../../schemas/reports/dashboard-object.ts';
-import type { ReportFileForm, ToldReport } from '../../schemas/reports/dashboard-report.ts';
-import type { Explained, Explanation } from '../../schemas/reports/explanation.ts';
+import type { Explanation } from '../../schemas/reports/explanation.ts';
 
 /** What is read of the log itself and may take minutes, one of each at a time; and the words for what was found. */
 export class Readings implements Disposable {
   readonly reports: LongReadings<AuditReport>;
   readonly lives: LongReadings<Explanation>;
   readonly images: SummedOnce;
-  readonly wording: Wording;
 
-  constructor(wording: Wording, sources: { readonly now: () => number; readonly logger: Logger }) {
-    this.wording = wording;
+  constructor(sources: { readonly now: () => number; readonly logger: Logger }) {
     this.reports = new LongReadings(sources);
     this.lives = new LongReadings(sources);
     this.images = new SummedOnce(sources.now);
@@ -218,13 +214,3 @@ export const sharingIndex = (index: NameIndex): NameIndex => ({
   lastNames: (search, signal) => index.lastNames(search, signal),
   ofNodes: (keys) => sharingLog(index.ofNodes(keys)),
 });
-
-/** The words in which verbs tell what they found: the page has no others. */
-export interface Wording {
-  /** As `fleetgc audit report -o html` tells it. */
-  readonly report: (report: AuditReport) => ToldReport;
-  /** As `fleetgc audit report -o …` writes it. */
-  readonly reportFiles: Readonly<Record<ReportFileForm, (report: AuditReport) => string>>;
-  /** As `fleetgc audit explain` tells it. */
-  readonly life: (explained: Explained) => ToldLife;
-}

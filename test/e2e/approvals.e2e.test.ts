@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { approvalOf } from '../../packages/actions/approve.ts';
 import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
-import { approvalOf } from '../../packages/policy/approvals.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { explain } from '../../../packages/audit/explain/explain.ts';
+import { toldLife } from '../../../packages/documents/explanation.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import type { Projection } from '../../../packages/read-model/model.ts';
 import { newestInventory, readListed } from '../../../packages/read-model/node.ts';
@@ -55,17 +56,17 @@ function readLife(given: Life, { projection, readings, person }: Asked): Dashboa
     };
   const stands = readings.lives.ask(question, { person, read: reading(projection, given) });
   if (stands === null) return { state: 'failed', problem: TOO_MANY };
-  return stands.state === 'read' ? { ...stands, value: toldOf(stands.value, readings) } : stands;
+  return stands.state === 'read' ? { ...stands, value: toldOf(stands.value) } : stands;
 }
 
 const TOO_MANY = 'too many lives are waited for, by you or by all: try again when one of them is there';
 
 type Told = Extract<DashboardLife, { state: 'read' }>['value'];
 
-function toldOf(explanation: Explanation, { wording }: Asked['readings']): Told {
+function toldOf(explanation: Explanation): Told {
   switch (explanation.status) {
     case 'explained': {
-      const { sentences, entries } = wording.life(explanation);
+      const { sentences, entries } = toldLife(explanation);
       const leftOut = Math.max(0, entries.length - MOST_ENTRIES);
       const { status, subject } = explanation;
       return { status, subject, sentences, entries: entries.slice(leftOut), leftOut };

@@ -1,9 +1,16 @@
 import { z } from 'zod';
+import type { Cell } from '../../../packages/documents/document.ts';
+import { REPORT_FORMS, reportDocument } from '../../../packages/documents/report.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import type { Projection } from '../../../packages/read-model/model.ts';
 import { makeReport } from '../../../packages/read-model/report.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { type DashboardReport, ReportFileForm } from '../../../schemas/reports/dashboard-report.ts';
+import {
+  type DashboardReport,
+  ReportFileForm,
+  type ToldReport,
+} from '../../../schemas/reports/dashboard-report.ts';
 import { type Read, sharingLog } from '../readings.ts';
 import { GivenFile } from './answer.ts';
 import { type Asked, EpochMs, type Route, route } from './route.ts';
@@ -60,7 +67,24 @@ function readReport(given: Range & { readonly leaving?: '1' | undefined }, asked
   }
   const stands = readings.reports.ask(question, { person, read: reading(projection, given) });
   if (stands === null) return { state: 'failed', problem: TOO_MANY };
-  return stands.state === 'read' ? { ...stands, value: readings.wording.report(stands.value) } : stands;
+  return stands.state === 'read' ? { ...stands, value: toldReport(stands.value) } : stands;
+}
+
+const toldCell = (cell: Cell): Cell =>
+  typeof cell === 'string' ? printableLine(cell) : { name: printableLine(cell.name) };
+
+/** What the HTML of a report has, for a page that shows it in its own way. */
+function toldReport(report: AuditReport): ToldReport {
+  const { introduction, sections } = reportDocument(report);
+  return {
+    introduction: introduction.map(printableLine),
+    parts: sections.map(({ heading, text, table, bars }) => ({
+      heading,
+      text: text.map(printableLine),
+      table: table && { header: [...table.header], rows: table.rows.map((row) => row.map(toldCell)) },
+      bars: bars.map((bar) => ({ ...bar, label: printableLine(bar.label) })),
+    })),
+  };
 }
 
 const FILES: Readonly<Record<ReportFileForm, { readonly type: string; readonly ending: string }>> = {
@@ -75,7 +99,7 @@ function reportFile(given: Range & { readonly form: ReportFileForm }, { readings
   if (report === null) return null;
   const { type, ending } = FILES[given.form];
   const day = new Date(given.from).toISOString().slice(0, 10);
-  const text = readings.wording.reportFiles[given.form](report);
+  const text = REPORT_FORMS[given.form](report);
   return new GivenFile(`fleetgc-report-${day}.${ending}`, type, `${text.trimEnd()}\n`);
 }
 

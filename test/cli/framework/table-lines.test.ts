@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tableLines } from '../../../cli/framework/output.ts';
+import { tableLines } from '../../../packages/documents/text.ts';
 
 test('a table may have any number of lines', () => {
   const rows = Array.from({ length: 600_000 }, () => ['a']);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { answerLines } from '../../../cli/views/plan.ts';
+import { answerLines } from '../../../cli/run/answer-lines.ts';
 import { Plan, PlanLine } from '../../../schemas/reports/plan.ts';
 import { container, image, incompleteInventory, inventory } from '../../fixtures/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { tableLines } from '../../../cli/framework/output.ts';
+import { tableLines } from '../../../packages/documents/text.ts';
 import { ROLES, rightsOf } from '../../../packages/log/access/access-rules.ts';
 import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';

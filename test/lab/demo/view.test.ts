@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Activity } from '../../../cli/views/activity.ts';
 import { createTally, nodesSummary, questionLines, summaryJson } from '../../../lab/demo/tally.ts';
 import { frame, jsonView, liveView, plainView } from '../../../lab/demo/view.ts';
 import { type FreedSpace, freedSpace } from '../../../packages/decision/freed-space.ts';
+import type { Activity } from '../../../packages/documents/activity.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 
 /** Something else filled the disk during the removal. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planTable } from '../../../cli/views/plan.ts';
+import { planTable } from '../../../packages/documents/plan.ts';
 import { planFor } from '../../../packages/plan/plan.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { Plan, type PlanTrigger } from '../../../schemas/reports/plan.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { reportMarkdown } from '../../../cli/views/report.ts';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
+import { REPORT_FORMS } from '../../../packages/documents/report.ts';
 import { ConcludedObjects } from '../../../packages/read-model/cluster-report.ts';
 import { makeReport } from '../../../packages/read-model/report.ts';
 import { keyOf } from '../../../packages/records/parse/record-key.ts';
@@ -92,7 +92,7 @@ test('what was deleted is told by cluster, kind, collector and rule, and once fo
       { ...row, collector: null, rule: 'S8', ownRule: 'previews' },
     ]),
   );
-  const markdown = reportMarkdown(report);
+  const markdown = REPORT_FORMS.markdown(report);
   expect(markdown).toContain('6 objects deleted. Finalizers or their grace held 1 of them at first.');
   expect(markdown).toContain(
     '| `c1` | `ConfigMap` | garbage-collector-controller | nobody owns it any more | D14 | 2 |',

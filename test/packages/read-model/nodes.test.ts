@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { nodeLines } from '../../../cli/views/nodes.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
+import { nodeLines } from '../../../packages/documents/nodes.ts';
 import { readFleetNodes } from '../../../packages/read-model/nodes.ts';
 import { readReportingNodes } from '../../../packages/read-model/reporting-nodes.ts';
 import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';

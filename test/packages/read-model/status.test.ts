@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { statusLines } from '../../../cli/views/status.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { statusLines } from '../../../packages/documents/status.ts';
 import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { clusterStatus } from '../../../packages/read-model/clusters.ts';
 import { groupOf, readStatus, SERVICES_FOR } from '../../../packages/read-model/status.ts';

@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
-import { DASHBOARD_WORDING } from '../../../cli/views/dashboard-wording.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { REPORT_FORMS } from '../../../packages/documents/report.ts';
 import { DashboardReport } from '../../../schemas/reports/dashboard-report.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { dashboardOf } from './support/dashboard.ts';
 
 const REPORT = 'x'.repeat(30 * 1024 * 1024);
-const { reportFiles } = DASHBOARD_WORDING;
-const wording = { ...DASHBOARD_WORDING, reportFiles: { ...reportFiles, json: () => REPORT } };
 
 /** The head of the answer; nothing of the rest is taken. */
 async function untaken(url: string): Promise<IncomingMessage> {
@@ -22,7 +20,9 @@ async function untaken(url: string): Promise<IncomingMessage> {
 }
 
 test('whoever does not take large answers gets no further ones, and is answered again once they are gone', async () => {
-  const { url, json } = await dashboardOf((await ownLog()).log, { wording });
+  const kept = vi.spyOn(REPORT_FORMS, 'json').mockReturnValue(REPORT);
+  onTestFinished(() => kept.mockRestore());
+  const { url, json } = await dashboardOf((await ownLog()).log);
   const report = `/api/report?from=${Date.now() - 1_000}&to=${Date.now()}`;
   await waitUntil(
     'the report',

@@ -1,3 +1,4 @@
+import { planRedrive } from '../../../../packages/actions/redrive.ts';
 import { evidenceOfRecords } from '../../../../packages/audit/policies/policy-evidence.ts';
 import { readPolicyHistory } from '../../../../packages/audit/policies/policy-history.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
@@ -7,7 +8,6 @@ import { believedGenerations, highestGenerations } from '../../../../packages/po
 import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
 import { unsignedStates } from '../../../../packages/policy/write-policies.ts';
 import { filterLetters, readStoredLetters } from '../../../../packages/read-model/letters.ts';
-import { planRedrive } from '../../../../packages/read-model/redrive.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
 import { SeenGenerations } from '../../../../packages/records/trust/seen-generations.ts';

@@ -1,4 +1,4 @@
-import { manifestDocument, undoLines } from '../../../../cli/views/undo.ts';
+import { manifestDocument, undoLines } from '../../../../cli/run/manifests.ts';
 import { parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { readRemoved } from '../../../../services/cluster/ask/read-removed.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { clusterSimulationLines } from '../../../../cli/views/simulation.ts';
 import { simulateClusters } from '../../../../packages/audit/simulate/clusters.ts';
 import { newestClusterDeciders } from '../../../../packages/audit/simulate/compare.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
+import { clusterSimulationLines } from '../../../../packages/documents/simulation.ts';
 import type { ClusterObjectOutcome } from '../../../../schemas/events/cluster-result.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import { ClusterSimulation } from '../../../../schemas/reports/cluster-simulation.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cascadeLines } from '../../../../cli/views/cluster.ts';
+import { cascadeLines } from '../../../../packages/documents/cluster.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import { ClusterCascade } from '../../../../schemas/reports/cluster-cascade.ts';
 import { clusterCascade } from '../../../../services/cluster/ask/cascade.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { clusterPlanLines } from '../../../../cli/views/cluster.ts';
+import { clusterPlanLines } from '../../../../packages/documents/cluster.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
 import { ClusterPlan } from '../../../../schemas/reports/cluster-plan.ts';

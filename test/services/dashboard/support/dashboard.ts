@@ -2,7 +2,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { onTestFinished } from 'vitest';
-import { DASHBOARD_WORDING } from '../../../../cli/views/dashboard-wording.ts';
 import type { WorkerSource } from '../../../../packages/audit/events/open-source.ts';
 import type { EventLog } from '../../../../packages/log/port.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
@@ -12,7 +11,6 @@ import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../../../services/dashboard/main.ts';
-import type { Wording } from '../../../../services/dashboard/readings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
@@ -43,7 +41,6 @@ export interface DashboardOptions {
   /** Where the page was built to; an empty one when not given. */
   readonly pageDirectory?: string;
   /** What reports are called in; that of the product when not given. */
-  readonly wording?: Wording;
 }
 
 /** What a page would be, for tests that look at none. */
@@ -78,7 +75,6 @@ export async function startDashboard(
     believing = { roots: null, facts: 'off' },
     from = { kind: 'embedded', log, name: 'test', path: 'test.db' },
     pageDirectory = emptyPage(dirname(path)),
-    wording = DASHBOARD_WORDING,
   }: DashboardOptions,
 ): Promise<Dashboard> {
   const ending = new AbortController();
@@ -108,7 +104,6 @@ export async function startDashboard(
       pageDirectory,
       simulationSource,
       version: '1.2.3',
-      wording,
       logger,
       onServing: (address, probes) => serving.resolve({ address, probes: probes ?? address }),
     },
