@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import { sizeText } from '../../../../packages/text/size-text.ts';
 import type { SimulationSums } from '../../../../schemas/reports/audit-simulation.ts';
 import type {
   DashboardSimulation,
@@ -11,7 +10,7 @@ import { addressOfKey } from '../addresses.ts';
 import { send, useAnswer, useNews, useRole } from '../asking.ts';
 import { Table } from '../document.tsx';
 import { Section, Select, Shown, Time } from '../parts.tsx';
-import { countText, spanText } from '../texts.ts';
+import { countText, spanText, usedText } from '../texts.ts';
 
 const EVERY_MS = 30_000;
 const DAYS = [1, 2, 3, 7, 14];
@@ -231,67 +230,26 @@ interface Row extends Sides {
   readonly address?: string;
 }
 
-const FIGURES: readonly { readonly name: string; readonly text: (sums: SimulationSums) => string }[] = [
-  { name: 'Freed', text: ({ freedBytes }) => sizeText(BigInt(freedBytes)) },
-  { name: 'Images', text: ({ removed }) => countText(removed.images) },
-  { name: 'Regretted', text: ({ regrets }) => countText(regrets) },
-  { name: 'Not relieved', text: ({ unrelieved }) => countText(unrelieved) },
-  { name: 'Time above', text: ({ aboveMs }) => spanText(aboveMs) },
-  { name: 'Highest use', text: ({ peakPercent }) => (peakPercent === null ? 'unknown' : `${peakPercent} %`) },
-];
-
-function SumsTable({ caption, rows }: { readonly caption: string; readonly rows: readonly Row[] }) {
-  return (
-    <div class="table">
-      <table>
-        <caption>{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Nodes</th>
-            <th scope="col">Policies</th>
-            {FIGURES.map(({ name }) => (
-              <th key={name} scope="col" class="number">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <SideRows key={row.name} row={row} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function SideRows({ row: { name, address, policy, against } }: { readonly row: Row }) {
-  return (
-    <>
-      <tr>
-        <th scope="row" rowSpan={2}>
-          {address === undefined ? name : <a href={address}>{name}</a>}
-        </th>
-        <td>the copy</td>
-        <Figures sums={policy} />
-      </tr>
-      <tr>
-        <td>in force</td>
-        <Figures sums={against} />
-      </tr>
-    </>
-  );
-}
-
-const Figures = ({ sums }: { readonly sums: SimulationSums }) => (
-  <>
-    {FIGURES.map(({ name, text }) => (
-      <td key={name} class="number">
-        {text(sums)}
-      </td>
-    ))}
-  </>
+/** Each row on both sides. */
+const SumsTable = ({ caption, rows }: { readonly caption: string; readonly rows: readonly Row[] }) => (
+  <Table
+    caption={caption}
+    rows={rows.flatMap(({ policy, against, ...row }) => [
+      { ...row, side: 'the copy', sums: policy },
+      { ...row, side: 'in force', sums: against },
+    ])}
+    keyOf={({ name, side }) => `${name} ${side}`}
+    columns={[
+      ['Nodes', 'name', ({ name, address }) => (address === undefined ? name : <a href={address}>{name}</a>)],
+      ['Policies', 'text', ({ side }) => side],
+      ['Freed', 'size', ({ sums }) => BigInt(sums.freedBytes)],
+      ['Images', 'count', ({ sums }) => sums.removed.images],
+      ['Regretted', 'count', ({ sums }) => sums.regrets],
+      ['Not relieved', 'count', ({ sums }) => sums.unrelieved],
+      ['Time above', 'count', ({ sums }) => spanText(sums.aboveMs)],
+      ['Highest use', 'count', ({ sums }) => usedText(sums.peakPercent)],
+    ]}
+  />
 );
 
 function Regrets({
