@@ -17,6 +17,7 @@ interface LogNeeds {
 export function logAccess(options: EventLogChoice, { context, logs }: LogNeeds) {
   const { signal, logger } = context;
   return {
+    prefix: options.log === 'embedded' ? '' : (options.kafkaPrefix ?? ''),
     open: async (): Promise<EventLog> => logs.use(await openTaskEventLog({ options, context })),
     rights: options.log === 'embedded' ? null : () => rightsOfLogin(options, logger),
     nowMs: Date.now,

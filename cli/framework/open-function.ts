@@ -57,6 +57,7 @@ async function openOnTopic(
   const policies = followedPolicies(process.followPolicies(POLICY_RECHECK_MS));
   const open = functionOn(decider, policies, {
     log: given.publish ? log : null,
+    kafkaPrefix: given.kafkaPrefix ?? '',
     metrics,
     logger,
     sources,
@@ -93,7 +94,10 @@ async function openOnDocument(
       )
     : null;
   const { open, checks } = opening.use(
-    await openWithoutTopics({ decider, document, trust, log, metrics, logger, sources }, signal),
+    await openWithoutTopics(
+      { decider, document, trust, log, kafkaPrefix: given.kafkaPrefix ?? '', metrics, logger, sources },
+      signal,
+    ),
   );
   const ofLog: Check = { name: 'event log', problem: () => log?.health().problem ?? null };
   const disposing = opening.move();

@@ -26,7 +26,11 @@ export async function openProjectedLog(
   const log = await openEventLog(settings, { logger: context.logger, ...systemSources });
   const closing = { log, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() };
   if (settings.kind === 'kafka')
-    return { kind: 'kafka', name: `kafka ${settings.brokers.join(',')}`, ...closing };
+    return {
+      kind: 'kafka',
+      name: `kafka ${settings.brokers.join(',')}${settings.prefix && ` ${settings.prefix}`}`,
+      ...closing,
+    };
   const { path } = settings;
   return { kind: 'embedded', name: `embedded ${path}`, path, ...closing };
 }

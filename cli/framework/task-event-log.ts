@@ -4,7 +4,7 @@ import { toEventLogError } from '../../packages/log/embedded/errors.ts';
 import { type EventLogOptions, openEventLog } from '../../packages/log/open.ts';
 import type { EventLog } from '../../packages/log/port.ts';
 import { waitAtMost, waitUnless } from '../../packages/log/stopping.ts';
-import { embeddedCreation, requireReadable } from '../../packages/log/topic-differences.ts';
+import { requireReadable, topicsCreation } from '../../packages/log/topic-differences.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { randomTraceIds } from '../../packages/process/system-sources.ts';
@@ -128,7 +128,7 @@ export function requireEventLogFile(settings: EventLogOptions): void {
   if (settings.kind !== 'embedded' || isThere(settings.path)) return;
   throw new FleetGcError(
     'NOT_FOUND',
-    `there is no event log at ${settings.path}; is --log-path right? This makes a new one: ${embeddedCreation(settings.path)}`,
+    `there is no event log at ${settings.path}; is --log-path right? This makes a new one: ${topicsCreation(settings)}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { TopicSetting } from '../../packages/log/kafka/client/options.ts';
+import { KafkaPrefix, TopicSetting } from '../../packages/log/kafka/client/options.ts';
 import { EventLogOptions } from '../../packages/log/open.ts';
 import type { TextFile } from '../../packages/process/options/named-file.ts';
 import {
@@ -51,6 +51,11 @@ export const eventLogOptions = (kind: 'kafka' | 'embedded') => ({
   kafkaBrokers: withMeta(TextList.optional(), {
     placeholder: 'HOST:PORT,…',
     description: 'Brokers to ask first.',
+  }),
+  kafkaPrefix: withMeta(KafkaPrefix.optional(), {
+    placeholder: 'PREFIX',
+    description:
+      'In front of the names of topics and consumer groups, for several fleets on one Kafka; ends in ".", "_" or "-".',
   }),
   kafkaTls: withMeta(Switch.prefault('false'), {
     description: 'Use TLS, with the public certificate authorities unless a file is given.',
@@ -127,6 +132,7 @@ export function readEventLogSettings(options: EventLogChoice, context: SettingsC
   return parseSettings({
     kind: log,
     brokers: options.kafkaBrokers,
+    prefix: options.kafkaPrefix,
     clientId: context.clientId,
     replicationFactor: options.kafkaReplicationFactor,
     minInsyncReplicas: options.kafkaMinInsyncReplicas,

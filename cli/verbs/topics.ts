@@ -123,7 +123,7 @@ export const aclsVerb = defineVerb({
     if (dryRun && !apply) throw new FleetGcError('USAGE', '--dry-run is for --apply');
   },
   run: async ({ print: _, apply, dryRun, output, ...options }, context) => {
-    const wanted = accessRules(principalsOf(options));
+    const wanted = accessRules(principalsOf(options), options.kafkaPrefix ?? '');
     if (wanted.length === 0)
       throw new FleetGcError('USAGE', `name a login of at least one role: ${principalFlags.join(', ')}`);
     if (options.log === 'embedded') throw noRules();

@@ -31,6 +31,7 @@ const SAID_BY: Readonly<Record<string, string>> = {
   FLEETGC_KAFKA_CERTIFICATE_FILE: 'kafka.tls.clientCertificate',
   FLEETGC_KAFKA_KEY_FILE: 'kafka.tls.clientCertificate',
   FLEETGC_KAFKA_PASSWORD_FILE: 'kafka.sasl.mechanism',
+  FLEETGC_KAFKA_PREFIX: 'kafka.prefix',
   FLEETGC_KAFKA_REPLICATION_FACTOR: 'kafka.replicationFactor',
   FLEETGC_KAFKA_SASL_MECHANISM: 'kafka.sasl.mechanism',
   FLEETGC_KAFKA_TLS: 'kafka.tls.enabled',

@@ -107,7 +107,7 @@ function startGroupMember(
 /** What is asked of kafkajs. */
 type GroupAdmin = Pick<
   Admin,
-  'describeCluster' | 'describeGroups' | 'fetchOffsets' | 'fetchTopicOffsets' | 'listTopics'
+  'describeCluster' | 'describeGroups' | 'fetchOffsets' | 'fetchTopicOffsets' | 'hadGroups'
 >;
 
 /** Addresses of the brokers that are there. */
@@ -116,11 +116,8 @@ async function brokerAddresses(admin: Pick<GroupAdmin, 'describeCluster'>): Prom
   return brokers.map(({ host, port }) => `${host}:${port}`).toSorted();
 }
 
-/** Where the brokers keep what groups committed; they make it when the first group comes. */
-const OFFSETS_TOPIC = '__consumer_offsets';
-
 async function groupProgress(admin: GroupAdmin, names: readonly string[]): Promise<readonly GroupProgress[]> {
-  const hadGroups = (await admin.listTopics()).includes(OFFSETS_TOPIC);
+  const hadGroups = await admin.hadGroups();
   try {
     return await askForGroups(admin, names);
   } catch (error) {

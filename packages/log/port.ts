@@ -120,6 +120,8 @@ export type ReadEvent =
 /** A difference between the log and the table of topics. */
 export interface TopicDifference {
   readonly topic: TopicName;
+  /** What the log itself calls it: on Kafka with the prefix in front. */
+  readonly name: string;
   /**
    * `keeps-less`: a setting by which the broker deletes from a topic that is kept for ever. `only-copy`: the topic has one copy of each
    * record, since Kafka has one broker.

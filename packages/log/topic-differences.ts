@@ -5,45 +5,55 @@ import { topicSpec } from './partition.ts';
 import type { EventLog, TopicDifference } from './port.ts';
 
 const CREATION = 'fleetgc topics create';
+
+/** Where a topic is looked for. */
+interface Place {
+  /** In front of its name on the brokers of Kafka; empty: nothing. */
+  readonly prefix?: string;
+  /** The file of an embedded log. */
+  readonly path?: string;
+}
+
+/** The command that creates the topics there. */
+export const topicsCreation = ({ prefix = '', path }: Place): string => {
+  if (path !== undefined) return `${CREATION} --log embedded --log-path ${shellWord(path)}`;
+  return prefix === '' ? CREATION : `${CREATION} --kafka-prefix ${prefix}`;
+};
+/** What people look for there. */
+const nameIn = ({ prefix = '' }: Place, topic: TopicName): string => `${prefix}${topic}`;
+
 /** Where "topics create" was refused, it has to be told another time with what was changed. */
 const MANAGED =
   '. Where a managed Kafka refuses a setting or a number of copies, add --kafka-topic-config and --kafka-replication-factor to it';
-/** The command that creates the topics of an embedded log. */
-export const embeddedCreation = (path: string): string =>
-  `${CREATION} --log embedded --log-path ${shellWord(path)}`;
-
-/** `creation` is the command that creates topics there. */
-export const missingTopic = (topic: TopicName, creation = CREATION): TopicDifference => ({
+export const missingTopic = (topic: TopicName, place: Place): TopicDifference => ({
   topic,
+  name: nameIn(place, topic),
   kind: 'missing',
   expected: `${topicSpec(topic).partitions} partitions`,
   found: 'no such topic',
-  message: `Topic ${topic} is missing: create it with: ${creation}${creation === CREATION ? MANAGED : ''}`,
+  message: `Topic ${nameIn(place, topic)} is missing: create it with: ${topicsCreation(place)}${place.path === undefined ? MANAGED : ''}`,
 });
 
 /** What differs in the number of partitions; null when nothing does. */
-export function partitionDifference(
-  topic: TopicName,
-  found: number,
-  creation = CREATION,
-): TopicDifference | null {
+export function partitionDifference(topic: TopicName, found: number, place: Place): TopicDifference | null {
   const { partitions } = topicSpec(topic);
   if (found === partitions) return null;
-  if (found === 0) return missingTopic(topic, creation);
+  if (found === 0) return missingTopic(topic, place);
   return {
     topic,
+    name: nameIn(place, topic),
     kind: 'partitions',
     expected: `${partitions} partitions`,
     found: `${found} partitions`,
-    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Records would go to the wrong partitions, so FleetGC has stopped. To fix it: stop all parts, keep what the topic holds with: fleetgc audit archive, delete the topic, create it with: ${creation}, and start them. Without the archive its records are lost, and audit verify cannot prove them any more.`,
+    message: `Topic ${nameIn(place, topic)} has ${found} partitions, but ${partitions} are declared. Records would go to the wrong partitions, so FleetGC has stopped. To fix it: stop all parts, keep what the topic holds with: fleetgc audit archive, delete the topic, create it with: ${topicsCreation(place)}, and start them. Without the archive its records are lost, and audit verify cannot prove them any more.`,
   };
 }
 
 /** The topic that is there now, if one is, is not the one that was being read. */
-export const recreatedTopic = (topic: TopicName): FleetGcError =>
+export const recreatedTopic = (topic: TopicName, place: Place): FleetGcError =>
   new FleetGcError(
     'TOPICS_RECREATED',
-    `Topic ${topic} was deleted, recreated or cut off while it was read. Reading begins again with what it holds now.`,
+    `Topic ${nameIn(place, topic)} was deleted, recreated or cut off while it was read. Reading begins again with what it holds now.`,
   );
 
 /** A missing topic may come; another number of partitions is never mended by waiting. */
@@ -52,12 +62,12 @@ export const refusal = (difference: TopicDifference): FleetGcError =>
 
 /** A sentence for each difference, and only one where several topics differ in the same setting. */
 export function differenceSentences(differences: readonly TopicDifference[]): readonly string[] {
-  const groups = Map.groupBy(differences, ({ topic, kind, message }) =>
-    kind === 'config' || kind === 'keeps-less' ? message.replace(topic, '') : message,
+  const groups = Map.groupBy(differences, ({ name, kind, message }) =>
+    kind === 'config' || kind === 'keeps-less' ? message.replace(name, '') : message,
   );
   return [...groups.values()].map(
     ([first, ...others]) =>
-      `${first?.message ?? ''}${others.length === 0 || first?.kind === 'only-copy' ? '' : ` The same holds for ${others.map(({ topic }) => topic).join(', ')}.`}`,
+      `${first?.message ?? ''}${others.length === 0 || first?.kind === 'only-copy' ? '' : ` The same holds for ${others.map(({ name }) => name).join(', ')}.`}`,
   );
 }
 

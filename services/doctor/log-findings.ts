@@ -20,14 +20,15 @@ const TODO: Partial<Record<ErrorCode, string>> = {
   NOT_FOUND: 'Name the file of "fleetgc run" with --log-path, or start that.',
 };
 
-export function eventLogFinding(servers: Looked<readonly string[]>): Finding {
+/** `prefix`: of the names on the brokers; empty: none. */
+export function eventLogFinding(servers: Looked<readonly string[]>, prefix: string): Finding {
   if (!servers.ok)
     return problem(
       servers.error.message,
       TODO[servers.error.code] ??
         'Nothing is removed while the event log is away (docs/operating/troubleshoot.md#kafka-is-away).',
     );
-  return ok(servers.value.join(', '));
+  return ok(`${servers.value.join(', ')}${prefix && `, names with the prefix ${prefix}`}`);
 }
 
 const SEE_TOPICS =
@@ -39,10 +40,11 @@ const SEE_COPIES = 'See docs/operating/install.md#setting-up-a-fleet.';
 export function topicsFinding(
   differences: Looked<readonly TopicDifference[]>,
   rights: OwnRights | null,
+  prefix: string,
 ): Finding {
   if (!differences.ok) {
     const { code, message } = differences.error;
-    return code === 'LOG_UNAUTHORIZED' ? withoutSettings(rights) : problem(message, SEE_TOPICS);
+    return code === 'LOG_UNAUTHORIZED' ? withoutSettings(rights, prefix) : problem(message, SEE_TOPICS);
   }
   const visible = differences.value.filter(({ topic }) => rights?.get(topic)?.kind !== 'hidden');
   if (visible.length === 0) return ok('as declared');
@@ -53,8 +55,10 @@ export function topicsFinding(
 }
 
 /** A login of a node may not read settings. */
-function withoutSettings(rights: OwnRights | null): Finding {
-  const missing = [...(rights ?? [])].flatMap(([topic, { kind }]) => (kind === 'missing' ? [topic] : []));
+function withoutSettings(rights: OwnRights | null, prefix: string): Finding {
+  const missing = [...(rights ?? [])].flatMap(([topic, { kind }]) =>
+    kind === 'missing' ? [`${prefix}${topic}`] : [],
+  );
   if (missing.length > 0) return problem(`These topics are missing: ${missing.join(', ')}.`, SEE_TOPICS);
   return skipped(
     'This login may not read the settings of topics. "fleetgc topics check" compares them with the login of an operator.',
@@ -62,7 +66,7 @@ function withoutSettings(rights: OwnRights | null): Finding {
 }
 
 /** What the brokers say that this login may do, and what its role needs. Nothing is tried. */
-export function rightsFinding(role: Role, rights: Looked<OwnRights> | null): Finding {
+export function rightsFinding(role: Role, rights: Looked<OwnRights> | null, prefix: string): Finding {
   if (rights === null)
     return skipped('The embedded log has no access rules: the rights of its file say who may use it.');
   if (!rights.ok) return skipped(`The brokers do not say what this login may do: ${rights.error.message}`);
@@ -71,8 +75,8 @@ export function rightsFinding(role: Role, rights: Looked<OwnRights> | null): Fin
   if (lacking.length === 0)
     return ok(`all ${counted(wanted.length, 'right')} on topics that the role ${role} needs`);
   return problem(
-    `This login may not ${lacking.map(({ operation, resource }) => `${operation} ${resource.name}`).join(', ')}.`,
-    `fleetgc topics acls --${role}-principal User:NAME prints the rules that are needed; --apply adds them.`,
+    `This login may not ${lacking.map(({ operation, resource }) => `${operation} ${prefix}${resource.name}`).join(', ')}.`,
+    `fleetgc topics acls${prefix && ` --kafka-prefix ${prefix}`} --${role}-principal User:NAME prints the rules that are needed; --apply adds them.`,
   );
 }
 

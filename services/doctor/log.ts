@@ -33,16 +33,18 @@ export const logChecks = (role: LookedAtRole) =>
   ({
     'event-log': {
       looksAt: 'whether the event log answers this login',
-      look: async ({ servers }) => eventLogFinding(await servers),
+      look: async ({ servers, prefix }) => eventLogFinding(await servers, prefix),
     },
     topics: {
       looksAt: 'the topics and their settings',
       look: (facts) =>
-        whereReached(facts, async () => topicsFinding(await facts.topics, await knownRights(facts.rights))),
+        whereReached(facts, async () =>
+          topicsFinding(await facts.topics, await knownRights(facts.rights), facts.prefix),
+        ),
     },
     rights: {
       looksAt: 'what this login may do with topics',
-      look: (facts) => whereReached(facts, async () => rightsFinding(role, await facts.rights)),
+      look: (facts) => whereReached(facts, async () => rightsFinding(role, await facts.rights, facts.prefix)),
     },
     clock: {
       looksAt: 'the clock of this machine',
@@ -74,6 +76,8 @@ type LookedAtRole = 'node' | 'decider' | 'cluster';
 /** How the event log is come by. */
 interface LogAccess {
   readonly role: LookedAtRole;
+  /** Of the names on the brokers; empty: none, as on one machine. */
+  readonly prefix: string;
   /** Throws what is wrong with the settings, or with the file of an embedded log. */
   readonly open: () => Promise<OpenLog>;
   /** `null`: the log has no access rules. */
@@ -91,6 +95,8 @@ type OpenLog = Pick<EventLog, 'servers' | 'checkTopics' | 'groups' | 'read'>;
 
 /** What somebody sees who looks at the event log with a login. */
 export interface LogFacts {
+  /** Of the names on the brokers; empty: none. */
+  readonly prefix: string;
   readonly servers: Promise<Looked<readonly string[]>>;
   readonly topics: Promise<Looked<readonly TopicDifference[]>>;
   /** `null`: the event log has no access rules. */
@@ -117,6 +123,7 @@ export function lookAtLog(access: LogAccess): LookingAtLog {
   const choice = looked(access.trust);
   return {
     facts: {
+      prefix: access.prefix,
       servers: further((log) => log.servers()),
       topics: further((log) => log.checkTopics()),
       rights: access.rights && looked(access.rights),

@@ -9,6 +9,7 @@ export const openComposeLog = (clientId: string): Promise<EventLog> =>
     {
       kind: 'kafka',
       brokers: ['kafka:9092'],
+      prefix: '',
       clientId,
       replicationFactor: 1,
       compression: 'zstd',

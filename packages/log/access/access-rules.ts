@@ -143,10 +143,19 @@ export interface AccessRule extends Right {
 /** The principals of each role; none where nobody has it. */
 export type Principals = Readonly<Record<Role, readonly string[]>>;
 
-/** What the principals need to play their roles. Whoever has several roles gets each rule once. */
-export function accessRules(principals: Principals): readonly AccessRule[] {
+/**
+ * What the principals need to play their roles, with the prefix in front of all names. Whoever has several roles gets each rule
+ * once.
+ */
+export function accessRules(principals: Principals, prefix: string): readonly AccessRule[] {
   const rules = ROLES.flatMap((role) =>
-    principals[role].flatMap((principal) => rightsOf(role).map((each) => ({ principal, ...each }))),
+    principals[role].flatMap((principal) =>
+      rightsOf(role).map(({ resource, operation }) => ({
+        principal,
+        resource: { ...resource, name: `${prefix}${resource.name}` },
+        operation,
+      })),
+    ),
   );
   return [...new Map(rules.map((rule) => [ruleKey(rule), rule])).values()];
 }

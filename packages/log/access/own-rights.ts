@@ -3,6 +3,7 @@ import { addRules, findMissingRules, withAdmin } from '../kafka/client/admin.ts'
 import type { Broker, Cluster } from '../kafka/client/cluster.ts';
 import { Consumer } from '../kafka/client/consumer.ts';
 import { protocolType, toEventLogError, unanswered } from '../kafka/client/errors.ts';
+import { logicalName, physicalName } from '../kafka/client/names.ts';
 import type { KafkaOptions } from '../kafka/client/options.ts';
 import { timeLimits } from '../kafka/client/time-limits.ts';
 import { watchAnswers } from '../kafka/client/watchdog.ts';
@@ -25,7 +26,7 @@ export async function ownRights(options: KafkaOptions, context: EventLogContext)
   using watchdog = watchAnswers(silenceMs, () => unanswered(options.brokers, silenceMs));
   const consumer = new Consumer(options, context, { group: 'none', topics: [] });
   try {
-    return await watchdog.waitFor(askedOf(consumer), NEVER);
+    return await watchdog.waitFor(askedOf(consumer, options), NEVER);
   } catch (error) {
     throw toEventLogError(options.brokers, error);
   } finally {
@@ -33,15 +34,16 @@ export async function ownRights(options: KafkaOptions, context: EventLogContext)
   }
 }
 
-async function askedOf(consumer: Consumer): Promise<OwnRights> {
+async function askedOf(consumer: Consumer, options: KafkaOptions): Promise<OwnRights> {
   await consumer.connect();
   const { connectionPool } = await anyBroker(consumer.cluster);
   if (connectionPool === undefined)
     throw new FleetGcError('INTERNAL', 'the client library shows its connections no more');
-  return await connectionPool.send({
-    request: topicRightsRequest(TOPIC_NAMES),
+  const found = await connectionPool.send({
+    request: topicRightsRequest(TOPIC_NAMES.map((name) => physicalName(options, name))),
     response: { decode: decodeTopicRights, parse: async (decoded) => decoded },
   });
+  return new Map([...found].map(([name, rights]) => [logicalName(options, name) ?? name, rights]));
 }
 
 async function anyBroker(cluster: Cluster): Promise<Broker> {

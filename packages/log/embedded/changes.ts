@@ -147,6 +147,6 @@ export function endFor(
   { id, topic, next }: { readonly id: number; readonly topic: TopicName; readonly next: number },
 ): number {
   const end = ends.get(id);
-  if (end === undefined || end < next) throw recreatedTopic(topic);
+  if (end === undefined || end < next) throw recreatedTopic(topic, {});
   return end;
 }

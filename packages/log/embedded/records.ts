@@ -4,7 +4,7 @@ import type { TopicName } from '../../../schemas/events/topics.ts';
 import { recordBytes } from '../limits.ts';
 import { partitionOf, TOPIC_NAMES, topicSpec } from '../partition.ts';
 import type { LogPosition, LogRecord, OutgoingRecord, TopicDifference } from '../port.ts';
-import { embeddedCreation, missingTopic, partitionDifference, refusal } from '../topic-differences.ts';
+import { missingTopic, partitionDifference, refusal } from '../topic-differences.ts';
 
 const RecordRow = z.object({
   offset: z.int(),
@@ -158,8 +158,8 @@ interface Appended {
 
 /** Topics and their partitions. Statements are prepared once; each is one short synchronous call. */
 export class PartitionsTable {
-  /** The command that creates the topics of this log. */
-  readonly #creation: string;
+  /** Of the file of this log. */
+  readonly #path: string;
   readonly #ofTopic: StatementSync;
   readonly #one: StatementSync;
   readonly #count: StatementSync;
@@ -168,7 +168,7 @@ export class PartitionsTable {
   readonly #advance: StatementSync;
 
   constructor(db: DatabaseSync, path: string) {
-    this.#creation = embeddedCreation(path);
+    this.#path = path;
     this.#ofTopic = db.prepare('SELECT * FROM partitions WHERE topic = ? ORDER BY partition');
     this.#one = db.prepare('SELECT * FROM partitions WHERE topic = ? AND partition = ?');
     this.#count = db.prepare('SELECT count(*) AS n FROM partitions WHERE topic = ?');
@@ -187,7 +187,7 @@ export class PartitionsTable {
   /** Throws `TOPICS_MISSING`. */
   require(topic: TopicName, partition: number): PartitionEnd {
     const row = this.#one.get(topic, partition);
-    if (row === undefined) throw refusal(missingTopic(topic, this.#creation));
+    if (row === undefined) throw refusal(missingTopic(topic, { path: this.#path }));
     return PartitionRow.parse(row);
   }
 
@@ -202,7 +202,7 @@ export class PartitionsTable {
 
   /** What differs from the declared number of partitions; null when nothing does. */
   difference(topic: TopicName): TopicDifference | null {
-    return partitionDifference(topic, this.#countOf(topic), this.#creation);
+    return partitionDifference(topic, this.#countOf(topic), { path: this.#path });
   }
 
   /** Throws `TOPICS_MISSING`, and `TOPICS_DIFFER` for another number of partitions than declared. */

@@ -4,6 +4,7 @@ import { RETRY_BACKOFFS } from '../limits.ts';
 import { partitionName } from '../partition.ts';
 import type { EventLogContext, LogRecord } from '../port.ts';
 import type { Broker, Cluster, FetchAnswer, FetchedPartition, FetchRequest } from './client/cluster.ts';
+import { nameOnBrokers } from './offsets.ts';
 import { tolerantWithin, withinBytes } from './protocol/compression.ts';
 import { toLogRecord } from './protocol/record-batches.ts';
 
@@ -24,6 +25,7 @@ export interface FetchConnections
     | 'fetchTopicsOffset'
     | 'findTopicPartitionMetadata'
     | 'isConnected'
+    | 'nameOf'
     | 'refreshMetadata'
     | 'removeBroker'
   > {
@@ -163,11 +165,11 @@ export class Fetcher {
   }
 
   async #recover(error: unknown, failures: number): Promise<void> {
-    const { context, cursors, report, signal } = this.#options;
+    const { cluster, context, cursors, report, signal } = this.#options;
     const lost = outOfRange(error, cursors());
     if (lost !== undefined) {
       context.logger.warn(
-        `${partitionName(lost)}: offset ${lost.next} is gone; reading goes on with the oldest kept`,
+        `${nameOnBrokers(cluster, lost)}: offset ${lost.next} is gone; reading goes on with the oldest kept`,
       );
       return await this.#restart(lost);
     }

@@ -126,7 +126,7 @@ class GroupSession {
     const { consumer, connection, state, subscription } = this.#session;
     for (const topic of subscription.topics) {
       const found = consumer.cluster.findTopicPartitionMetadata(topic).length;
-      const difference = partitionDifference(topic, found);
+      const difference = partitionDifference(topic, found, connection.options);
       connection.noteTopic(topic, difference?.message ?? null);
       if (difference === null) continue;
       state.problems.set(topic, difference.message);

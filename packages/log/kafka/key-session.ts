@@ -74,6 +74,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     {
       cluster: consumer.cluster,
       topics: subscription.topics,
+      prefix: connection.options.prefix,
       random: connection.context.random,
       wait: pause,
       report: (topic, problem) => {

@@ -21,13 +21,23 @@ const byTopic = (partitions: readonly TopicPartition[]) =>
     partitions: group.map(({ partition }) => ({ partition })),
   }));
 
+/** For people, who look for it there. */
+export const nameOnBrokers = (
+  cluster: Pick<Cluster, 'nameOf'>,
+  { topic, partition }: TopicPartition,
+): string => partitionName({ topic: cluster.nameOf(topic), partition });
+
 /** A partition without a leader answers nothing; guessing an offset would skip records or repeat them all. */
-export function requireOffset(offsets: ReadonlyMap<string, bigint>, at: TopicPartition): bigint {
+export function requireOffset(
+  cluster: Pick<Cluster, 'nameOf'>,
+  offsets: ReadonlyMap<string, bigint>,
+  at: TopicPartition,
+): bigint {
   const offset = offsets.get(partitionName(at));
   if (offset !== undefined) return offset;
   throw new FleetGcError(
     'LOG_UNREACHABLE',
-    `Kafka tells no offsets of ${partitionName(at)}: the partition has no leader at the moment. It is tried again.`,
+    `Kafka tells no offsets of ${nameOnBrokers(cluster, at)}: the partition has no leader at the moment. It is tried again.`,
   );
 }
 
@@ -131,7 +141,7 @@ export async function committedStarts(
   return partitions.map((at) => {
     const place = committed.get(partitionName(at));
     if (place !== undefined) return { ...at, ...place, isNew: false };
-    return { ...at, from: requireOffset(first, at), isNew: true, deaths: 0 };
+    return { ...at, from: requireOffset(cluster, first, at), isNew: true, deaths: 0 };
   });
 }
 
@@ -145,7 +155,7 @@ async function lookBackOffset(
   lookBackMs: number,
 ): Promise<StartOffset> {
   const name = partitionName(at);
-  const end = requireOffset(await listOffsets(cluster, [at], { fromBeginning: false }), at);
+  const end = requireOffset(cluster, await listOffsets(cluster, [at], { fromBeginning: false }), at);
   const lastMs = await lastTimestampMs(cluster, at, end);
   if (lastMs === null) return { ...at, from: end, isNew: false, deaths: 0 };
   const fromTimestamp = Math.max(0, lastMs - lookBackMs);

@@ -12,6 +12,7 @@ import {
 import type { Consumer, FormerMember } from './client/consumer.ts';
 import { undecodable } from './client/errors.ts';
 import type { KafkaConnection } from './client/kafka-connection.ts';
+import { physicalName } from './client/names.ts';
 import type { Cursor } from './fetcher.ts';
 import type { StartOffset } from './offsets.ts';
 
@@ -98,7 +99,7 @@ export class PartitionQueue {
   }
 
   #openCursor({ topic, partition, from }: StartOffset): Cursor {
-    const { problems } = this.#options.session.state;
+    const { state, connection } = this.#options.session;
     return {
       topic,
       partition,
@@ -111,7 +112,12 @@ export class PartitionQueue {
       deliver: (records) => this.#deliver(records),
       onRewound: () => undefined,
       report: (error) =>
-        problems.set(this.name, error === null ? null : undecodable({ topic, partition }, error).message),
+        state.problems.set(
+          this.name,
+          error === null
+            ? null
+            : undecodable({ topic: physicalName(connection.options, topic), partition }, error).message,
+        ),
     };
   }
 

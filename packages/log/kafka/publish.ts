@@ -37,6 +37,7 @@ export class Publishing {
     const { random } = connection.context;
     const retries = {
       send,
+      prefix: connection.options.prefix,
       random,
       wait: (ms: number) => sleep(ms),
       tries: timeLimits(connection.options).sends,
@@ -233,6 +234,8 @@ function inOrderOf(
 
 interface Retries {
   readonly send: Send;
+  /** Of the names of topics on the brokers. */
+  readonly prefix: string;
   readonly random: EventLogContext['random'];
   readonly wait: (ms: number) => Promise<unknown>;
   /** Where no leader changes; each of them outlasts a short loss of the connection by itself. */
@@ -244,7 +247,7 @@ interface Retries {
  * failed last, chance and waiting are given, and its policy would be as long as this loop.
  */
 export async function sendWithRetries(
-  { send, random, wait, tries }: Retries,
+  { send, prefix, random, wait, tries }: Retries,
   batch: Batch,
 ): Promise<readonly LogPosition[]> {
   for (let failures = 1; ; failures += 1) {
@@ -252,15 +255,15 @@ export async function sendWithRetries(
       const [positions = []] = await send([batch]);
       return positions;
     } catch (error) {
-      if (isEnough(error, failures, tries)) throw aboutTopic(error, batch);
+      if (isEnough(error, failures, tries)) throw aboutTopic(error, batch, prefix);
       await wait(backoffMs(RETRY_BACKOFFS.batch, failures - 1, random));
     }
   }
 }
 
 /** What is in hand when it fails is of another topic: without its name people look for the wrong one. */
-const aboutTopic = (error: unknown, { topic }: Batch): unknown =>
-  protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? refusal(missingTopic(topic)) : error;
+const aboutTopic = (error: unknown, { topic }: Batch, prefix: string): unknown =>
+  protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? refusal(missingTopic(topic, { prefix })) : error;
 
 function isEnough(error: unknown, failures: number, tries: number): boolean {
   return failures >= (isBetweenLeaders(error) ? ELECTION_TRIES : tries) || !mayHelp(error);

@@ -10,10 +10,11 @@ import type { Cluster } from './client/cluster.ts';
 import { Consumer } from './client/consumer.ts';
 import { protocolType, unanswered, undecodable } from './client/errors.ts';
 import { followerName, type KafkaConnection } from './client/kafka-connection.ts';
+import { physicalName } from './client/names.ts';
 import { timeLimits } from './client/time-limits.ts';
 import { type Watchdog, watchAnswers } from './client/watchdog.ts';
 import { type Cursor, Fetcher } from './fetcher.ts';
-import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
+import { listOffsets, nameOnBrokers, requireOffset, type TopicPartition } from './offsets.ts';
 import { watchPartitions } from './topics.ts';
 
 /** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
@@ -27,7 +28,10 @@ const MAX_PARTITION_BYTES = 1024 * 1024;
  */
 const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
 
-const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadBuffer): Cursor => ({
+const toCursor = (
+  { at, from, end }: Range,
+  { request: { to }, connection: { options }, buffer }: Reading,
+): Cursor => ({
   ...at,
   next: from,
   end,
@@ -38,11 +42,11 @@ const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadB
   deliver: (records) =>
     buffer.deliver(to === 'forever' ? records : records.filter(({ offset }) => offset < end)),
   onRewound: () => {
-    buffer.fail(recreatedTopic(at.topic));
+    buffer.fail(recreatedTopic(at.topic, options));
     buffer.answered();
   },
   report: (error) => {
-    if (error !== null) buffer.fail(undecodable(at, error));
+    if (error !== null) buffer.fail(undecodable({ ...at, topic: physicalName(options, at.topic) }, error));
     buffer.answered();
   },
 });
@@ -51,7 +55,8 @@ const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadB
 function createReport({ request: { topic, to }, connection, buffer, watchdog }: Reading) {
   const note = (error: unknown): void => {
     const failure = connection.explain(error);
-    if (to === 'forever' && failure.code === 'TOPICS_MISSING') buffer.fail(recreatedTopic(topic));
+    if (to === 'forever' && failure.code === 'TOPICS_MISSING')
+      buffer.fail(recreatedTopic(topic, connection.options));
     if (!failure.retry) buffer.fail(failure);
     buffer.failure = failure;
   };
@@ -102,6 +107,7 @@ const watchTopics = ({
     {
       cluster,
       topics: [topic],
+      prefix: connection.options.prefix,
       random: connection.context.random,
       wait: pause,
       report: (name, problem) => connection.noteTopic(name, problem),
@@ -119,7 +125,7 @@ function takeToldEnds(cursors: readonly Cursor[]): boolean {
 async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
   const { consumer, request, connection, buffer, watchdog, signal } = reading;
   const parts = await watchdog.waitFor(findRanges(reading), signal);
-  const cursors = parts.map((part) => toCursor(part, request.to, buffer));
+  const cursors = parts.map((part) => toCursor(part, reading));
   const fetcher = new Fetcher({
     cluster: consumer.cluster,
     context: connection.context,
@@ -196,7 +202,7 @@ interface Range {
 }
 
 /** What is asked of kafkajs's connections. */
-export type OffsetConnections = Pick<Cluster, 'fetchTopicsOffset' | 'refreshMetadata'>;
+export type OffsetConnections = Pick<Cluster, 'fetchTopicsOffset' | 'nameOf' | 'refreshMetadata'>;
 
 interface RangeReading {
   readonly connection: Pick<KafkaConnection, 'context' | 'explain' | 'reached'>;
@@ -245,8 +251,8 @@ async function ranges(cluster: OffsetConnections, request: ReadRequest): Promise
   const ends = await listOffsets(cluster, partitions, { fromBeginning: false });
   const first = from === 'earliest' ? null : await firstOffsets(cluster, partitions, from);
   return partitions.map((at) => {
-    const low = requireOffset(oldest, at);
-    const end = endOf(requireOffset(ends, at), to);
+    const low = requireOffset(cluster, oldest, at);
+    const end = endOf(requireOffset(cluster, ends, at), to);
     return { at, from: first === null ? low : clamp(first(at) ?? end, low, end), end };
   });
 }
@@ -261,15 +267,15 @@ async function firstOffsets(
   const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs }).catch(
     (error: unknown) => {
       if (protocolType(error) !== 'UNKNOWN') throw error;
-      throw new FleetGcError('LOG_UNREACHABLE', timeNotFound(partitions), { cause: error });
+      throw new FleetGcError('LOG_UNREACHABLE', timeNotFound(cluster, partitions), { cause: error });
     },
   );
   return (at) => found.get(partitionName(at));
 }
 
 /** Only about a time has a broker to read what it keeps: it answers all else, so advice about reaching it would mislead. */
-const timeNotFound = (partitions: readonly TopicPartition[]): string =>
-  `The leader of ${partitions.map(partitionName).join(', ')} failed to find a record by its time (UNKNOWN). To find it, a broker decompresses records, and may lack the memory: look at the log of the broker, and give it more heap (KAFKA_HEAP_OPTS). It is tried again.`;
+const timeNotFound = (cluster: Pick<Cluster, 'nameOf'>, partitions: readonly TopicPartition[]): string =>
+  `The leader of ${partitions.map((at) => nameOnBrokers(cluster, at)).join(', ')} failed to find a record by its time (UNKNOWN). To find it, a broker decompresses records, and may lack the memory: look at the log of the broker, and give it more heap (KAFKA_HEAP_OPTS). It is tried again.`;
 
 const endOf = (end: bigint, to: ReadRequest['to']): bigint =>
   typeof to === 'object' && to.before < end ? to.before : end;

@@ -12,6 +12,7 @@ import { type Admin, TOPIC_RESOURCE, withAdmin } from './client/admin.ts';
 import type { Cluster } from './client/cluster.ts';
 import { protocolType, refusedParts } from './client/errors.ts';
 import type { KafkaConnection } from './client/kafka-connection.ts';
+import { physicalName } from './client/names.ts';
 import { decidesKeeping, type KafkaOptions, type TopicSetting } from './client/options.ts';
 
 const FOREVER = '-1';
@@ -118,22 +119,22 @@ function remedyOf(config: string): string {
 }
 
 /** Copies that are away for now count: what is compared is what the topic was made with. */
-function copiesDifferences(
-  topic: TopicName,
-  copies: number,
-  { replicationFactor }: KafkaOptions,
-): TopicDifference[] {
+function copiesDifferences(topic: TopicName, copies: number, options: KafkaOptions): TopicDifference[] {
+  const { replicationFactor } = options;
+  const name = physicalName(options, topic);
   if (copies === replicationFactor) return [];
   const expected = counted(replicationFactor, 'copy', 'copies');
   const found = counted(copies, 'copy', 'copies');
-  const message = `Topic ${topic} has ${found} of each record, but ${replicationFactor} ${replicationFactor === 1 ? 'is' : 'are'} expected. ${OF_COPIES}`;
-  return [{ topic, kind: 'config', expected, found, message }];
+  const message = `Topic ${name} has ${found} of each record, but ${replicationFactor} ${replicationFactor === 1 ? 'is' : 'are'} expected. ${OF_COPIES}`;
+  return [{ topic, name, kind: 'config', expected, found, message }];
 }
 
 /** One sentence for all topics: nothing about any of them is wrong. */
-function onlyCopy(topic: TopicName, { replicationFactor }: KafkaOptions): TopicDifference {
+function onlyCopy(topic: TopicName, options: KafkaOptions): TopicDifference {
+  const { replicationFactor } = options;
   return {
     topic,
+    name: physicalName(options, topic),
     kind: 'only-copy',
     expected: counted(replicationFactor, 'copy', 'copies'),
     found: '1 copy',
@@ -163,10 +164,11 @@ function configDifferences(
       const keeping = decidesKeeping(topic, name);
       return {
         topic,
+        name: physicalName(options, topic),
         kind: keeping ? 'keeps-less' : 'config',
         expected: `${name}=${value}`,
         found: `${name}=${found.get(name) ?? ''}`,
-        message: `Topic ${topic} has ${name}=${found.get(name) ?? ''}, but ${value} is expected. ${keeping ? ofKeeping(name, value) : remedyOf(name)}`,
+        message: `Topic ${physicalName(options, topic)} has ${name}=${found.get(name) ?? ''}, but ${value} is expected. ${keeping ? ofKeeping(name, value) : remedyOf(name)}`,
       };
     });
 }
@@ -184,8 +186,8 @@ export async function findDifferences(
   const single = hasLoneCopies && (await isSingleBroker(admin));
   return TOPIC_NAMES.flatMap((topic) => {
     const shape = shapes.get(topic);
-    if (shape === undefined) return [missingTopic(topic)];
-    const partitions = partitionDifference(topic, shape.partitions);
+    if (shape === undefined) return [missingTopic(topic, options)];
+    const partitions = partitionDifference(topic, shape.partitions, options);
     if (single && shape.copies === 1)
       return [
         ...(partitions === null ? [] : [partitions]),
@@ -267,12 +269,12 @@ interface Refused {
 
 /** The topic, the setting and the broker's own words help more than the name of the error. */
 function withSettings(error: unknown, options: KafkaOptions): never {
-  const refused = refusedParts(error).flatMap(refusedTopic);
+  const refused = refusedParts(error).flatMap((part) => refusedTopic(part, options));
   const [first] = refused;
   if (first === undefined) throw error;
   const sentences = refused.map(
     ({ topic, type, said }) =>
-      `  ${topic}: ${type}${said === '' ? '' : `, in the broker's words: ${said}`}. FleetGC asked for ${askedFor(topic, said, options)}.`,
+      `  ${physicalName(options, topic)}: ${type}${said === '' ? '' : `, in the broker's words: ${said}`}. FleetGC asked for ${askedFor(topic, said, options)}.`,
   );
   throw new FleetGcError(
     'TOPICS_DIFFER',
@@ -285,9 +287,9 @@ function withSettings(error: unknown, options: KafkaOptions): never {
   );
 }
 
-function refusedTopic(error: Error): readonly Refused[] {
+function refusedTopic(error: Error, options: KafkaOptions): readonly Refused[] {
   const type = protocolType(error) ?? '';
-  const topic = TOPIC_NAMES.find((name) => 'topic' in error && error.topic === name);
+  const topic = TOPIC_NAMES.find((name) => 'topic' in error && error.topic === physicalName(options, name));
   if (topic === undefined || !REFUSED_TYPES.has(type)) return [];
   const said = 'brokerMessage' in error && typeof error.brokerMessage === 'string' ? error.brokerMessage : '';
   return [{ topic, type, said: said.trim().replace(/\.$/, '') }];
@@ -384,7 +386,10 @@ export class DeclaredCheck {
     const { options, context } = this.#connection;
     const shapes = await withAdmin(options, context, (admin, inTime) => inTime(topicShapes(admin)));
     const differences = new Map(
-      TOPIC_NAMES.map((topic) => [topic, partitionDifference(topic, shapes.get(topic)?.partitions ?? 0)]),
+      TOPIC_NAMES.map((topic) => [
+        topic,
+        partitionDifference(topic, shapes.get(topic)?.partitions ?? 0, options),
+      ]),
     );
     for (const [topic, difference] of differences) {
       this.#connection.noteTopic(topic, difference?.kind === 'partitions' ? difference.message : null);
@@ -403,6 +408,8 @@ const LOOK_EVERY_MS = 60_000;
 interface WatchedPartitions {
   readonly cluster: Pick<Cluster, 'refreshMetadata' | 'findTopicPartitionMetadata'>;
   readonly topics: readonly TopicName[];
+  /** Of the names of topics on the brokers. */
+  readonly prefix: string;
   readonly random: () => number;
   readonly wait: typeof pause;
   /** A sentence for people; `null` when nothing differs. */
@@ -411,7 +418,7 @@ interface WatchedPartitions {
 
 /** Tells of partitions that were added or taken away, until `over` aborts. Those that are read stay the declared ones. */
 export async function watchPartitions(
-  { cluster, topics, random, wait, report }: WatchedPartitions,
+  { cluster, topics, prefix, random, wait, report }: WatchedPartitions,
   over: AbortSignal,
 ): Promise<void> {
   while (!over.aborted) {
@@ -423,7 +430,8 @@ export async function watchPartitions(
     for (const topic of topics)
       report(
         topic,
-        partitionDifference(topic, cluster.findTopicPartitionMetadata(topic).length)?.message ?? null,
+        partitionDifference(topic, cluster.findTopicPartitionMetadata(topic).length, { prefix })?.message ??
+          null,
       );
   }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
+import { MOST_TOPIC_LENGTH } from '../../../packages/log/kafka/client/options.ts';
 import type { LogRecord } from '../../../packages/log/port.ts';
 import { firstWrong } from '../../../packages/records/parse/parse-record.ts';
-import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import { TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 
 /** Of a record with more none is read, as where the log itself is read: it is no event then, and nothing waits for it. */
 export const MOST_RECORD_HEADERS = 100;
@@ -44,7 +44,7 @@ const numeric = <Schema extends z.ZodType>(schema: Schema) =>
 
 /** A record as AWS Lambda and EventBridge Pipes give it. */
 const KafkaRecord = z.object({
-  topic: z.enum(TOPIC_NAMES),
+  topic: z.string().max(MOST_TOPIC_LENGTH),
   partition: numeric(z.int().nonnegative()),
   offset: numeric(z.int().nonnegative()),
   timestamp: numeric(z.number()),
@@ -58,6 +58,8 @@ type KafkaRecord = z.infer<typeof KafkaRecord>;
 /** What a function takes, and when it was called. */
 interface Reading {
   readonly topics: readonly TopicId[];
+  /** In front of the names of topics on the brokers, by which callers know them; empty: none. */
+  readonly prefix: string;
   /** Epoch milliseconds. */
   readonly nowMs: number;
 }
@@ -78,10 +80,7 @@ export interface PartitionRecords {
 }
 
 /** Or what is wrong with it, in a sentence. */
-export function readLambdaEvent(
-  event: unknown,
-  { topics: taken, nowMs }: Reading,
-): readonly PartitionRecords[] | string {
+export function readLambdaEvent(event: unknown, reading: Reading): readonly PartitionRecords[] | string {
   const { data, error } = parsedBy(LambdaEvent, event);
   if (error !== null) return `it is no event of a Kafka event source of AWS Lambda: ${faultOf(error)}`;
   const partitions = Object.entries(data.records).map(([name, records]) => ({ name, records }));
@@ -92,8 +91,11 @@ export function readLambdaEvent(
     return `records of another partition stand under ${JSON.stringify(misplaced.name)}`;
   const records = partitions.flatMap((each) => each.records);
   return (
-    objection(records, taken) ??
-    partitions.map(({ name, records }) => ({ name, records: records.map((one) => toRecord(one, nowMs)) }))
+    objection(records, reading) ??
+    partitions.map(({ name, records }) => ({
+      name,
+      records: records.flatMap((one) => toRecord(one, reading) ?? []),
+    }))
   );
 }
 
@@ -104,27 +106,28 @@ interface NoRecords {
 }
 
 /** What EventBridge Pipes sends: a record, or a list of them. */
-export function readPipesRecords(
-  value: unknown,
-  { topics: taken, nowMs }: Reading,
-): readonly LogRecord[] | NoRecords {
+export function readPipesRecords(value: unknown, reading: Reading): readonly LogRecord[] | NoRecords {
   const { data, error } = parsedBy(KafkaRecords, Array.isArray(value) ? value : [value]);
   if (error)
     return {
       kind: 'no-cloud-event',
       detail: `it is no CloudEvent, and no record of Kafka as EventBridge Pipes sends it: ${faultOf(error)}`,
     };
-  const other = objection(data, taken);
-  return other === null ? data.map((one) => toRecord(one, nowMs)) : { kind: 'not-taken', detail: other };
+  const other = objection(data, reading);
+  return other === null
+    ? data.flatMap((one) => toRecord(one, reading) ?? [])
+    : { kind: 'not-taken', detail: other };
 }
 
-function objection(records: readonly KafkaRecord[], taken: readonly TopicId[]): string | null {
-  const names: readonly string[] = taken.map((id) => TOPICS[id].name);
-  const other = records.find(({ topic }) => !names.includes(topic));
-  return other === undefined
-    ? null
-    : `this function takes events of ${names.join(' and ')}, not of ${other.topic}`;
+function objection(records: readonly KafkaRecord[], reading: Reading): string | null {
+  const other = records.find(({ topic }) => takenTopic(topic, reading) === undefined);
+  if (other === undefined) return null;
+  const names = reading.topics.map((id) => `${reading.prefix}${TOPICS[id].name}`);
+  return `this function takes events of ${names.join(' and ')}, not of ${other.topic}`;
 }
+
+const takenTopic = (given: string, { topics, prefix }: Reading): TopicName | undefined =>
+  topics.map((id) => TOPICS[id].name).find((name) => given === `${prefix}${name}`);
 
 const KafkaRecords = z.array(KafkaRecord).max(MOST_KAFKA_RECORDS);
 
@@ -144,16 +147,20 @@ type Parsed<Value> =
  * Who calls may say anything of when the log took a record, also that it did so before a key was revoked. So the record
  * counts as one that its writer dated, at the time of the call.
  */
-const toRecord = (given: KafkaRecord, nowMs: number): LogRecord => ({
-  topic: given.topic,
-  partition: given.partition,
-  offset: BigInt(given.offset),
-  timestampMs: nowMs,
-  isDatedByWriter: true,
-  key: given.key == null ? null : Buffer.from(given.key, 'base64').toString('utf8'),
-  value: given.value == null ? null : Buffer.from(given.value, 'base64'),
-  headers: headersOf(given.headers ?? []),
-});
+function toRecord(given: KafkaRecord, reading: Reading): LogRecord | null {
+  const topic = takenTopic(given.topic, reading);
+  if (topic === undefined) return null;
+  return {
+    topic,
+    partition: given.partition,
+    offset: BigInt(given.offset),
+    timestampMs: reading.nowMs,
+    isDatedByWriter: true,
+    key: given.key == null ? null : Buffer.from(given.key, 'base64').toString('utf8'),
+    value: given.value == null ? null : Buffer.from(given.value, 'base64'),
+    headers: headersOf(given.headers ?? []),
+  };
+}
 
 /** Of a name that stands there twice the last counts, as where the log itself is read. */
 const headersOf = (list: NonNullable<z.infer<typeof HeaderList>>): Readonly<Record<string, string>> =>

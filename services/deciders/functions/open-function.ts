@@ -32,6 +32,8 @@ export interface OpenFunction {
   readonly counts: FunctionCounts;
   /** What follows goes to the event log; else to the caller. */
   readonly publishes: boolean;
+  /** In front of the names of topics on the brokers, by which callers know them; empty: none. */
+  readonly kafkaPrefix: string;
   /** Writes what is no decision. */
   readonly others: Publisher;
   /** Says what it has written, where it says so at all; for a process that ends. */
@@ -50,6 +52,7 @@ interface OwnTrust extends Pick<SharedDeps, 'signer' | 'heads' | 'belief'> {
 interface Surroundings {
   /** Where what follows goes; `null`: to the caller. */
   readonly log: LogPublisher | null;
+  readonly kafkaPrefix: string;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly sources: Sources;
@@ -58,7 +61,7 @@ interface Surroundings {
 export function functionOn(
   decider: DecisionFunction,
   policies: FunctionPolicies,
-  { log, metrics, logger, sources, trust, ...signing }: Surroundings & OwnTrust,
+  { log, kafkaPrefix, metrics, logger, sources, trust, ...signing }: Surroundings & OwnTrust,
 ): OpenFunction {
   const writing = decider.open(policies.current, {
     ...signing,
@@ -77,6 +80,7 @@ export function functionOn(
     policies,
     counts,
     publishes: log !== null,
+    kafkaPrefix,
     others: writing.others,
     end: async () => {
       if (writing.chain !== null) await endChain(writing.chain);

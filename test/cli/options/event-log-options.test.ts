@@ -41,6 +41,7 @@ const tokenServer = {
 const kafka = {
   kind: 'kafka',
   brokers: ['k1:9092', '10.0.0.7:9093'],
+  prefix: '',
   clientId: 'test',
   replicationFactor: 3,
   compression: 'zstd',
@@ -59,6 +60,16 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
     settings: { kind: 'embedded', path: '/x/log.db', maxBytes: 2 ** 24 },
   },
   { name: 'plain brokers', flags: broker, settings: kafka },
+  {
+    name: 'a prefix',
+    flags: { ...broker, kafkaPrefix: 'acme.' },
+    settings: { ...kafka, prefix: 'acme.' },
+  },
+  {
+    name: 'a prefix, where a file has no use for it',
+    flags: { log: 'embedded', logPath: '/x/log.db', kafkaPrefix: 'acme.' },
+    settings: { kind: 'embedded', path: '/x/log.db', maxBytes: 2 ** 30 },
+  },
   {
     name: 'topics that are created',
     flags: { ...broker, kafkaReplicationFactor: '2', kafkaMinInsyncReplicas: '1', kafkaCompression: 'gzip' },
@@ -142,8 +153,19 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
   expect(settingsOf(flags)).toEqual(settings);
 });
 
-test.each([
+test.each<readonly [Record<string, string>, string]>([
   [{ logMaxSize: '16777215' }, '--log-max-size must be at least 16Mi, not "16777215"'],
+  ...['acme', '.acme.', 'a b.', 'ä.', '.'].map(
+    (kafkaPrefix) =>
+      [
+        { kafkaPrefix },
+        `--kafka-prefix must be of letters, digits, ".", "_" and "-", and end in one of these three, such as acme., not ${JSON.stringify(kafkaPrefix)}`,
+      ] as const,
+  ),
+  [
+    { kafkaPrefix: 'acme.fleetgc-notify-' },
+    '--kafka-prefix must not contain fleetgc-notify-, not "acme.fleetgc-notify-"',
+  ],
   [{ kafkaReplicationFactor: '0' }, '--kafka-replication-factor must be at least 1, not "0"'],
 ])('refuses %j', (flags, message) => {
   expect(() => settingsOf({ ...broker, ...flags })).toThrow(new FleetGcError('CONFIG_INVALID', message));

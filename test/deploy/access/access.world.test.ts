@@ -21,7 +21,7 @@ import { type ServiceProcess, startService } from '../service-process.ts';
 import { Intruder } from './attempts.ts';
 import { type Attempt, attemptsOf, type Login } from './attempts-of.ts';
 import { allowedIn, deniedIn } from './authorizer-log.ts';
-import { type GuardedFleet, PRINCIPALS, settingsOf, startGuardedFleet, type Who } from './logins.ts';
+import { type GuardedFleet, PREFIX, PRINCIPALS, settingsOf, startGuardedFleet, type Who } from './logins.ts';
 import { SignedInPage } from './signed-in-page.ts';
 
 const REMOVED_MS = 90_000;
@@ -372,7 +372,7 @@ test('each rule was needed, and none was missing', () => {
   const unused = ROLES.flatMap((role) =>
     rightsOf(role)
       .map(({ resource: { type, name, pattern }, operation }) => ({
-        rule: `${PRINCIPALS[role]} ${operation} ${type} ${name}`,
+        rule: `${PRINCIPALS[role]} ${operation} ${type} ${PREFIX}${name}`,
         pattern,
       }))
       .filter(({ rule, pattern }) =>
@@ -396,6 +396,8 @@ async function tryAll(who: Login) {
 test('what no rule allows is denied, and what one allows is not, by the broker itself', {
   timeout: BOUND_MS,
 }, async () => {
+  const { FLEETGC_KAFKA_PREFIX: _, ...environment } = fleet.environments.administrator;
+  expect(await fleetgc(['topics', 'create'], { environment })).toMatchObject({ exitCode: 0 });
   const all: Awaited<ReturnType<typeof tryAll>>[] = [];
   for (const who of [...ROLES, 'stranger'] as const) all.push(await tryAll(who));
   const rows = all.map(({ who, outcomes }) => {

@@ -6,8 +6,10 @@ import {
 } from '../../../packages/log/access/access-rules.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { CLUSTER_OPERATIONS, GROUP_OPERATIONS, type Intruder, TOPIC_OPERATIONS } from './attempts.ts';
+import { PREFIX } from './logins.ts';
 
-const TOPIC_NAMES = Object.values(TOPICS).map(({ name }) => name);
+const named = (name: string): string => `${PREFIX}${name}`;
+const TOPIC_NAMES = Object.values(TOPICS).map(({ name }) => named(name));
 
 /** What somebody tries, and whether a rule lets them. */
 export interface Attempt {
@@ -18,11 +20,11 @@ export interface Attempt {
 }
 
 export type Login = Role | 'stranger';
-/** Belongs to Kafka itself. */
-const FOREIGN_TOPIC = '__consumer_offsets';
-const FOREIGN_GROUP = 'fleetgc-stranger';
+/** Of Kafka itself, and of the fleet that has no prefix. */
+const FOREIGN_TOPICS = ['__consumer_offsets', ...Object.values(TOPICS).map(({ name }) => name)];
+const FOREIGN_GROUPS = [named('fleetgc-stranger'), ...DECIDER_GROUPS, `${NOTIFIER_GROUP_PREFIX}pager`];
 /** As a rule file may call a receiver. */
-const NOTIFIER_GROUP = `${NOTIFIER_GROUP_PREFIX}pager`;
+const NOTIFIER_GROUP = named(`${NOTIFIER_GROUP_PREFIX}pager`);
 
 const rightsOfLogin = (who: Login) => (who === 'stranger' ? [] : rightsOf(who));
 
@@ -30,14 +32,14 @@ const rightsOfLogin = (who: Login) => (who === 'stranger' ? [] : rightsOf(who));
 const mayDo = (who: Login, operation: string, name: string): boolean =>
   rightsOfLogin(who).some(
     (right) =>
-      (right.resource.name === name ||
-        (right.resource.pattern === 'prefixed' && name.startsWith(right.resource.name))) &&
+      (named(right.resource.name) === name ||
+        (right.resource.pattern === 'prefixed' && name.startsWith(named(right.resource.name)))) &&
       (right.operation === operation ||
         (operation === 'Describe' && ['Read', 'Write'].includes(right.operation))),
   );
 
 export function attemptsOf(who: Login, intruder: Intruder): readonly Attempt[] {
-  const onTopics = [...TOPIC_NAMES, FOREIGN_TOPIC].flatMap((topic) =>
+  const onTopics = [...TOPIC_NAMES, ...FOREIGN_TOPICS].flatMap((topic) =>
     TOPIC_OPERATIONS.map((operation) => ({
       on: 'topics' as const,
       what: `${operation} ${topic}`,
@@ -45,7 +47,7 @@ export function attemptsOf(who: Login, intruder: Intruder): readonly Attempt[] {
       attempt: () => intruder.topic(operation, topic),
     })),
   );
-  const onGroups = [...DECIDER_GROUPS, NOTIFIER_GROUP, FOREIGN_GROUP].flatMap((group) =>
+  const onGroups = [...DECIDER_GROUPS.map(named), NOTIFIER_GROUP, ...FOREIGN_GROUPS].flatMap((group) =>
     GROUP_OPERATIONS.map((operation) => ({
       on: 'groups' as const,
       what: `${operation} ${group}`,

@@ -1,11 +1,11 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from 'kafkajs';
 import { z } from 'zod';
 import { openClient } from '../../../packages/log/kafka/client/client.ts';
-import type { Cluster } from '../../../packages/log/kafka/client/cluster.ts';
-import { Consumer } from '../../../packages/log/kafka/client/consumer.ts';
+import type { KafkajsCluster } from '../../../packages/log/kafka/client/cluster.ts';
 import { protocolType } from '../../../packages/log/kafka/client/errors.ts';
 import type { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
 import { silentContext } from '../../packages/log/probe.ts';
+import { clusterOf } from '../../support/kafka/cluster-of.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceTypes, ResourcePatternTypes } =
   kafkajs;
@@ -147,15 +147,15 @@ export class Intruder implements AsyncDisposable {
     });
   }
 
-  async #withCluster<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
-    const consumer = new Consumer(this.#options, silentContext(), { group: 'none', topics: [] });
+  async #withCluster<T>(work: (cluster: KafkajsCluster) => Promise<T>): Promise<T> {
+    const client = openClient(this.#options, silentContext());
+    const cluster = clusterOf(client.kafka);
     try {
-      await consumer.cluster.connect();
-      await consumer.cluster.refreshMetadata();
-      return await work(consumer.cluster);
+      await cluster.connect();
+      await cluster.refreshMetadata();
+      return await work(cluster);
     } finally {
-      consumer.cutConnections();
-      await consumer.disconnect();
+      client.cutConnections();
     }
   }
 }

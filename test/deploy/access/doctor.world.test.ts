@@ -25,7 +25,10 @@ test('doctor says what the brokers let a login do, and writes nothing to find ou
   expect((await as('operator', 'topics', 'create')).exitCode).toBe(0);
 
   const node = await looked('node');
-  expect(node('event-log')).toMatchObject({ outcome: 'ok' });
+  expect(node('event-log')).toMatchObject({
+    outcome: 'ok',
+    seen: expect.stringMatching(/, names with the prefix acme\.$/),
+  });
   expect(node('rights')).toMatchObject({ outcome: 'ok', seen: expect.stringContaining('role node') });
   // A node may not read the settings of topics, and needs not.
   expect(node('topics')).toMatchObject({ outcome: 'skipped' });
@@ -35,13 +38,13 @@ test('doctor says what the brokers let a login do, and writes nothing to find ou
   expect(reader('topics')).toMatchObject({ outcome: 'ok' });
   expect(reader('rights')).toMatchObject({
     outcome: 'problem',
-    seen: expect.stringMatching(/may not Write gc\.node\.disk-stats, Write gc\.node\.inventory/),
+    seen: expect.stringMatching(/may not Write acme\.gc\.node\.disk-stats, Write acme\.gc\.node\.inventory/),
   });
 
   const stranger = await looked('stranger');
   expect(stranger('rights')).toMatchObject({
     outcome: 'problem',
-    seen: expect.stringMatching(/Read gc\.policies/),
+    seen: expect.stringMatching(/Read acme\.gc\.policies/),
   });
   expect(stranger('policy')).toMatchObject({ outcome: 'problem' });
 });

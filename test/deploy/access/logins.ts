@@ -39,6 +39,9 @@ export interface GuardedFleet extends AsyncDisposable {
   readonly environments: Readonly<Record<Who, Environment>>;
 }
 
+/** The fleet shares its broker with one that has none. */
+export const PREFIX = 'acme.';
+
 /** So short that a test outlives it: connections log in anew meanwhile. */
 const DECIDER_TOKEN_SECONDS = 25;
 const HOUR_S = 3600;
@@ -134,6 +137,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
 const commonOf = ({ saslAddress, tls }: GuardedBroker): Environment => ({
   ...UNSIGNED_FLEET,
   FLEETGC_KAFKA_BROKERS: saslAddress,
+  FLEETGC_KAFKA_PREFIX: PREFIX,
   FLEETGC_KAFKA_TLS: 'true',
   FLEETGC_KAFKA_CA_FILE: tls.authority,
   FLEETGC_KAFKA_REPLICATION_FACTOR: '1',

@@ -12,7 +12,7 @@ function answering(...answers: readonly (readonly TopicDifference[])[]) {
   };
 }
 
-const missing = [missingTopic('gc.policies')];
+const missing = [missingTopic('gc.policies', {})];
 const wait = async () => undefined;
 
 test('a broker that has not heard of a new topic yet is asked again', async () => {

@@ -4,13 +4,16 @@ import { addPartitions } from './add-partitions.ts';
 import { eventLogContract } from './contract.ts';
 import { deleteTopic } from './delete-topic.ts';
 
-eventLogContract('Kafka over TLS, with SCRAM', async () => {
+const PREFIX = 'acme.';
+
+eventLogContract('Kafka over TLS, with SCRAM and a prefix of names', async () => {
   const broker = await startSecureBroker();
   const { address, tls, users, passwordFiles } = broker;
   return {
     options: EventLogOptions.parse({
       kind: 'kafka',
       brokers: [address],
+      prefix: PREFIX,
       clientId: 'contract',
       replicationFactor: 1,
       ssl: { caFile: tls.authority },
@@ -21,8 +24,8 @@ eventLogContract('Kafka over TLS, with SCRAM', async () => {
       },
     }),
     sessionMs: 10_000,
-    addPartitions: addPartitions({ address, caFile: tls.authority, user: users.scram }),
-    deleteTopic: deleteTopic({ address, caFile: tls.authority, user: users.scram }),
+    addPartitions: addPartitions({ address, caFile: tls.authority, user: users.scram }, PREFIX),
+    deleteTopic: deleteTopic({ address, caFile: tls.authority, user: users.scram }, PREFIX),
     [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose](),
   };
 });

@@ -2,14 +2,16 @@ import { expect, test } from 'vitest';
 import type { TopicDifference } from '../../../packages/log/port.ts';
 import {
   differenceSentences,
-  embeddedCreation,
   missingTopic,
+  partitionDifference,
+  recreatedTopic,
   requireReadable,
 } from '../../../packages/log/topic-differences.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 
 const differs = (topic: TopicDifference['topic'], message: string): TopicDifference => ({
   topic,
+  name: topic,
   kind: 'config',
   expected: '',
   found: '',
@@ -31,18 +33,39 @@ test('what several topics have in common is said once, and names them all', () =
 });
 
 test('a topic that is missing in Kafka names the options that a managed Kafka needs, and one of a file does not', () => {
-  expect(missingTopic('gc.policies').message).toBe(
+  expect(missingTopic('gc.policies', {}).message).toBe(
     'Topic gc.policies is missing: create it with: fleetgc topics create. Where a managed Kafka refuses a setting or a number of copies, add --kafka-topic-config and --kafka-replication-factor to it',
   );
-  expect(missingTopic('gc.policies', embeddedCreation('/x.db')).message).toBe(
+  expect(missingTopic('gc.policies', { path: '/x.db' }).message).toBe(
     'Topic gc.policies is missing: create it with: fleetgc topics create --log embedded --log-path /x.db',
   );
+});
+
+test('with a prefix it is named as the brokers call it, and so is the command that creates it', () => {
+  const place = { prefix: 'acme.' };
+  expect(missingTopic('gc.policies', place)).toMatchObject({
+    topic: 'gc.policies',
+    name: 'acme.gc.policies',
+    message: expect.stringMatching(
+      /^Topic acme\.gc\.policies is missing: create it with: fleetgc topics create --kafka-prefix acme\.\. /,
+    ),
+  });
+  expect(partitionDifference('gc.policies', 3, place)?.message).toMatch(/^Topic acme\.gc\.policies has 3 /);
+  expect(recreatedTopic('gc.policies', place).message).toMatch(/^Topic acme\.gc\.policies was deleted/);
+  const differing = (['gc.policies', 'gc.keys', 'gc.heads'] as const).map((topic) => {
+    const name = `acme.${topic}`;
+    return { ...differs(topic, `Topic ${name} has one copy.`), name };
+  });
+  expect(differenceSentences(differing)).toEqual([
+    'Topic acme.gc.policies has one copy. The same holds for acme.gc.keys, acme.gc.heads.',
+  ]);
 });
 
 const compressing = (topic: TopicDifference['topic'], type: string) => ({
   checkTopics: async (): Promise<readonly TopicDifference[]> => [
     {
       topic,
+      name: topic,
       kind: 'config',
       expected: 'compression.type=producer',
       found: `compression.type=${type}`,

@@ -49,7 +49,7 @@ function switching(before: EventLog, after: EventLog, recreated: AbortSignal): E
       if (recreated.aborted) return yield* after.read(request, signal);
       const signals = [recreated, ...(signal ? [signal] : [])];
       yield* before.read(request, AbortSignal.any(signals));
-      if (recreated.aborted) throw recreatedTopic(request.topic);
+      if (recreated.aborted) throw recreatedTopic(request.topic, {});
     },
   };
 }

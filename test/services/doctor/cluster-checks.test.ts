@@ -107,6 +107,7 @@ function logWith(policies: readonly ClusterPolicyRecord[]): ReturnType<typeof lo
   };
   return {
     facts: {
+      prefix: '',
       servers: looked(() => ['log.db']),
       topics: looked(() => []),
       rights: null,

@@ -6,6 +6,9 @@
 {{/* What every process reads from its environment, of values that have a name of their own. */}}
 {{- define "fleetgc.namedSettings" -}}
 FLEETGC_KAFKA_BROKERS: {{ join "," .Values.kafka.brokers | quote }}
+{{- with .Values.kafka.prefix }}
+FLEETGC_KAFKA_PREFIX: {{ . | quote }}
+{{- end }}
 FLEETGC_KAFKA_REPLICATION_FACTOR: {{ .Values.kafka.replicationFactor | quote }}
 {{- with .Values.kafka.tls }}
 {{- if .enabled }}

@@ -5,6 +5,7 @@ import type { EventLogContext } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { openClient } from './client.ts';
 import { unanswered } from './errors.ts';
+import { namedAdmin } from './names.ts';
 import type { KafkaOptions } from './options.ts';
 import { timeLimits } from './time-limits.ts';
 import { watchAnswers } from './watchdog.ts';
@@ -15,8 +16,13 @@ const NEVER = new AbortController().signal;
 /** By this number Kafka knows the settings of topics from those of brokers. */
 export const TOPIC_RESOURCE: number = kafkajs.ConfigResourceTypes.TOPIC;
 
-/** What is used of kafkajs's administrator. */
-export interface Admin extends AccessAdmin {
+/** What is used of kafkajs's administrator, by the names of topics and groups that the rest of FleetGC knows. */
+export interface Admin extends KafkajsAdmin {
+  /** Whether any group ever joined on these brokers. */
+  hadGroups(): Promise<boolean>;
+}
+
+export interface KafkajsAdmin extends AccessAdmin {
   /** Addresses are of the brokers that are there. */
   describeCluster(): Promise<{
     readonly brokers: readonly { readonly host: string; readonly port: number }[];
@@ -80,10 +86,11 @@ export async function withAdmin<T>(
   // Creating many topics may take a broker longer than somebody waits for an answer.
   const client = openClient({ ...options, waits: 'long' }, context);
   const admin = client.kafka.admin();
+  const named = namedAdmin(admin, options);
   try {
     await inTime(admin.connect());
     watchdog.answered();
-    return await work(admin, inTime);
+    return await work(named, inTime);
   } finally {
     await waitAtMost(admin.disconnect(), END_MS);
     client.cutConnections();

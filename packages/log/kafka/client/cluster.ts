@@ -4,7 +4,7 @@ import type { FetchedMessage } from '../protocol/record-batches.ts';
  * What is used of kafkajs, in types of our own: nothing outside of this folder knows the library. The compiler holds them against its
  * declarations, and a test against what it runs (`test/packages/log/kafka/kafkajs-insides.test.ts`), since those leave some out.
  */
-export interface Cluster {
+export interface KafkajsCluster {
   connect(): Promise<void>;
   isConnected(): boolean;
   addTargetTopic(topic: string): Promise<void>;
@@ -21,6 +21,12 @@ export interface Cluster {
   findBroker(node: { readonly nodeId: string }): Promise<Broker>;
   findGroupCoordinator(group: { readonly groupId: string }): Promise<Coordinator>;
   fetchTopicsOffset(topics: readonly OffsetQuery[]): Promise<readonly TopicOffsets[]>;
+}
+
+/** The same by the names of topics and groups that the rest of FleetGC knows, which have no prefix. */
+export interface Cluster extends KafkajsCluster {
+  /** What the brokers call a topic, for people who look for it there. */
+  nameOf(topic: string): string;
 }
 
 export interface PartitionMetadata {

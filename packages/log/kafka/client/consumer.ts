@@ -10,8 +10,9 @@ import type { EventLogContext, Subscription } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { missingTopic, partitionDifference, refusal } from '../../topic-differences.ts';
 import { type KafkaClient, openClient } from './client.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster, KafkajsCluster } from './cluster.ts';
 import { protocolType } from './errors.ts';
+import { logicalName, namedCluster, physicalName } from './names.ts';
 import type { KafkaOptions } from './options.ts';
 
 /**
@@ -58,6 +59,7 @@ export interface FormerMember {
  * a group, with every partition paused.
  */
 export class Consumer {
+  readonly #options: KafkaOptions;
   readonly #context: EventLogContext;
   readonly #group: string;
   readonly #topics: readonly TopicName[];
@@ -71,15 +73,16 @@ export class Consumer {
     context: EventLogContext,
     { group, topics }: Pick<Subscription, 'group' | 'topics'>,
   ) {
+    this.#options = options;
     this.#context = context;
     this.#group = group;
     this.#topics = topics;
     this.#client = openClient(options, context);
-    const captured: { cluster: Cluster | null } = { cluster: null };
+    const captured: { cluster: KafkajsCluster | null } = { cluster: null };
     this.#consumer = this.#client.kafka.consumer({
-      groupId: group,
+      groupId: physicalName(options, group),
       partitionAssigners: [
-        assignerFor(topics, (cluster) => {
+        assignerFor(topics, options, (cluster) => {
           captured.cluster = cluster;
         }),
       ],
@@ -93,7 +96,7 @@ export class Consumer {
       retry: { restartOnFailure: async () => false },
     });
     if (captured.cluster === null) throw new TypeError('kafkajs made a consumer without asking its assigner');
-    this.cluster = captured.cluster;
+    this.cluster = namedCluster(captured.cluster, options);
   }
 
   /** Connects, and learns of the topics. Throws `TOPICS_MISSING`, or `TOPICS_DIFFER` for another number of partitions. */
@@ -101,10 +104,12 @@ export class Consumer {
     await this.#consumer.connect();
     for (const topic of this.#topics) {
       await this.cluster.addTargetTopic(topic).catch((error) => {
-        throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION' ? refusal(missingTopic(topic)) : error;
+        throw protocolType(error) === 'UNKNOWN_TOPIC_OR_PARTITION'
+          ? refusal(missingTopic(topic, this.#options))
+          : error;
       });
       const found = this.cluster.findTopicPartitionMetadata(topic).length;
-      const difference = partitionDifference(topic, found);
+      const difference = partitionDifference(topic, found, this.#options);
       if (difference !== null) throw refusal(difference);
     }
   }
@@ -132,7 +137,10 @@ export class Consumer {
 
   async join(listener: GroupListener): Promise<void> {
     this.#listen(listener);
-    await this.#consumer.subscribe({ topics: [...this.#topics], fromBeginning: true });
+    await this.#consumer.subscribe({
+      topics: this.#topics.map((topic) => physicalName(this.#options, topic)),
+      fromBeginning: true,
+    });
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -148,7 +156,9 @@ export class Consumer {
   }
 
   commitOffsets(commits: readonly OffsetCommit[]): Promise<void> {
-    return this.#consumer.commitOffsets([...commits]);
+    return this.#consumer.commitOffsets(
+      commits.map((commit) => ({ ...commit, topic: physicalName(this.#options, commit.topic) })),
+    );
   }
 
   /** Ends every connection at once; it connects again by itself. */
@@ -173,9 +183,18 @@ export class Consumer {
     this.#consumer.on(events.GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
       const given = Object.entries(memberAssignment);
       this.#consumer.pause(given.map(([topic, partitions]) => ({ topic, partitions })));
-      joined(memberId, memberAssignment);
+      joined(memberId, this.#logical(memberAssignment));
     });
     this.#consumer.on(events.CRASH, ({ payload }) => crashed(payload.error));
+  }
+
+  #logical(given: Assignment): Assignment {
+    return Object.fromEntries(
+      Object.entries(given).flatMap(([topic, partitions]) => {
+        const name = logicalName(this.#options, topic);
+        return name === null ? [] : [[name, partitions]];
+      }),
+    );
   }
 
   async #leave(memberId: string): Promise<void> {
@@ -216,15 +235,24 @@ export function planShared(
   );
 }
 
-const encodePlan = (plan: Plan): GroupMemberAssignment[] =>
-  [...plan].map(([memberId, assignment]) => ({
-    memberId,
-    memberAssignment: MemberAssignment.encode({ version: VERSION, assignment, userData: Buffer.alloc(0) }),
-  }));
+const encodePlan = (plan: Plan, options: KafkaOptions): GroupMemberAssignment[] =>
+  [...plan].map(([memberId, given]) => {
+    const assignment = Object.fromEntries(
+      Object.entries(given).map(([topic, partitions]) => [physicalName(options, topic), partitions]),
+    );
+    return {
+      memberId,
+      memberAssignment: MemberAssignment.encode({ version: VERSION, assignment, userData: Buffer.alloc(0) }),
+    };
+  });
 
 /** The group protocol of a subscription. `onCluster` gets the connections of the consumer, for reading with them. */
 const assignerFor =
-  (topics: readonly TopicName[], onCluster: (cluster: Cluster) => void): PartitionAssigner =>
+  (
+    topics: readonly TopicName[],
+    options: KafkaOptions,
+    onCluster: (cluster: KafkajsCluster) => void,
+  ): PartitionAssigner =>
   ({ cluster }) => {
     onCluster(cluster);
     return {
@@ -234,6 +262,6 @@ const assignerFor =
         name: NAME,
         metadata: MemberMetadata.encode({ version: VERSION, topics: subscribed.topics, userData: USER_DATA }),
       }),
-      assign: async ({ members }) => encodePlan(planShared(members, topics)),
+      assign: async ({ members }) => encodePlan(planShared(members, topics), options),
     };
   };

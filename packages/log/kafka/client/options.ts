@@ -4,6 +4,7 @@ import type { Mechanism, SASLOptions } from 'kafkajs';
 import { z } from 'zod';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
+import { NOTIFIER_GROUP_PREFIX } from '../../access/access-rules.ts';
 import { TOPIC_NAMES, topicSpec } from '../../partition.ts';
 
 const Path = z.string().min(1);
@@ -240,9 +241,33 @@ export const TopicSetting = z
   });
 export type TopicSetting = z.infer<typeof TopicSetting>;
 
+/**
+ * Kafka's own.
+ * @limit Characters of the name of a topic, with the prefix.
+ */
+export const MOST_TOPIC_LENGTH = 249;
+const MOST_PREFIX_LENGTH = MOST_TOPIC_LENGTH - Math.max(...TOPIC_NAMES.map(({ length }) => length));
+
+/**
+ * In front of the name of each topic and group, so that several fleets share one Kafka. It includes its separator: by the prefix
+ * `acme` a rule of Kafka for all that begins so would cover the fleet `acme2` too. Within the groups of notifiers, which have such
+ * a rule, no other fleet has its names.
+ */
+export const KafkaPrefix = z
+  .string()
+  .max(MOST_PREFIX_LENGTH, { error: `must have at most ${MOST_PREFIX_LENGTH} characters` })
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9._-]*[._-])$/, {
+    error: 'must be of letters, digits, ".", "_" and "-", and end in one of these three, such as acme.',
+  })
+  .refine((prefix) => !prefix.includes(NOTIFIER_GROUP_PREFIX), {
+    error: `must not contain ${NOTIFIER_GROUP_PREFIX}`,
+  });
+
 export const KafkaOptions = z.strictObject({
   kind: z.literal('kafka'),
   brokers: z.array(Address).min(1),
+  /** Empty: names have none. */
+  prefix: KafkaPrefix.or(z.literal('')).default(''),
   clientId: z.string().min(1),
   ssl: Ssl.optional(),
   sasl: Sasl.optional(),

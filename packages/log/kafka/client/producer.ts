@@ -12,6 +12,8 @@ import type { LogPosition, OutgoingRecord } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { type KafkaClient, openClient } from './client.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
+import { physicalName } from './names.ts';
+import type { KafkaOptions } from './options.ts';
 import { timeLimits } from './time-limits.ts';
 
 const ACKS_ALL = -1;
@@ -36,9 +38,9 @@ const toMessage = (partition: number) => (record: OutgoingRecord) => ({
   partition,
 });
 
-function toTopicMessages(batches: readonly Batch[]) {
+function toTopicMessages(batches: readonly Batch[], options: KafkaOptions) {
   return [...Map.groupBy(batches, ({ topic }) => topic)].map(([topic, group]) => ({
-    topic,
+    topic: physicalName(options, topic),
     messages: group.flatMap(({ partition, records }) => records.map(toMessage(partition))),
   }));
 }
@@ -50,16 +52,19 @@ const UNDATED = -1;
 function acknowledgedPositions(
   batches: readonly Batch[],
   acknowledged: readonly RecordMetadata[],
+  options: KafkaOptions,
 ): readonly (readonly LogPosition[])[] {
   const byName = new Map(
     acknowledged.map((each) => [partitionName({ topic: each.topicName, partition: each.partition }), each]),
   );
   return batches.map((batch) => {
-    const found = byName.get(partitionName(batch));
+    const { topic, partition } = batch;
+    const name = partitionName({ topic: physicalName(options, topic), partition });
+    const found = byName.get(name);
     if (found === undefined)
       throw new FleetGcError(
         'TOPICS_DIFFER',
-        `Kafka has no partition ${partitionName(batch)}: the topic has fewer partitions than declared, and the record was not published. Look with "fleetgc topics check".`,
+        `Kafka has no partition ${name}: the topic has fewer partitions than declared, and the record was not published. Look with "fleetgc topics check".`,
       );
     return positionsFrom(found, batch);
   });
@@ -116,9 +121,9 @@ export class Producer {
       acks: ACKS_ALL,
       timeout: timeLimits(options).acknowledgeMs,
       compression: COMPRESSION[options.compression],
-      topicMessages: toTopicMessages(batches),
+      topicMessages: toTopicMessages(batches, options),
     };
-    return acknowledgedPositions(batches, await this.#producer.sendBatch(request));
+    return acknowledgedPositions(batches, await this.#producer.sendBatch(request), options);
   }
 
   async disconnect(): Promise<void> {

@@ -1,3 +1,4 @@
+import { logicalName } from '../../../../packages/log/kafka/client/names.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { EVENT_SCHEMAS, parseJson, topicIdOf } from '../../../../packages/records/parse/parse-record.ts';
 import { ClusterIdentity, NodeIdentity, SUBJECTS } from '../../../../schemas/events/identity.ts';
@@ -35,11 +36,15 @@ const HEADERS_WITHOUT_PREFIX: ReadonlyMap<string, string> = new Map([
   ['tracestate', 'tracestate'],
 ]);
 
-/** `nowMs`: when it came; nobody here proves when the log took it. */
-export function recordOf(
-  { attributes, data }: ReceivedEvent,
-  { topics, nowMs }: { readonly topics: readonly TopicId[]; readonly nowMs: number },
-): RecordReading {
+interface Reading {
+  readonly topics: readonly TopicId[];
+  /** In front of the names of topics on the brokers; empty: none. */
+  readonly prefix: string;
+  /** When it came; nobody here proves when the log took it. */
+  readonly nowMs: number;
+}
+
+export function recordOf({ attributes, data }: ReceivedEvent, reading: Reading): RecordReading {
   const id = attributes.get('id') ?? null;
   const no = (kind: ProblemKind, detail: string): RecordReading => ({ ok: false, id, kind, detail });
   if (attributes.size > MOST_ATTRIBUTES)
@@ -51,14 +56,14 @@ export function recordOf(
     return no('bad-attribute', 'the value of an attribute has a control character or half a character');
   if (attributes.get('specversion') !== '1.0')
     return no('no-cloud-event', 'it is no CloudEvent of version 1.0');
-  const position = positionOf(attributes, topics);
+  const position = positionOf(attributes, reading);
   if ('kind' in position) return no(position.kind, position.detail);
   const record: LogRecord = {
     ...position,
     key: attributes.get('partitionkey') ?? null,
     value: data,
     headers: headersOf(attributes),
-    timestampMs: nowMs,
+    timestampMs: reading.nowMs,
     isDatedByWriter: true,
   };
   return { ok: true, record, tellsKey: record.key !== null };
@@ -189,8 +194,8 @@ interface NoPosition {
 
 const nowhere = (detail: string): NoPosition => ({ kind: 'no-position', detail });
 
-function positionOf(attributes: Attributes, taken: readonly TopicId[]): Position | NoPosition {
-  const topic = topicOf(attributes, taken);
+function positionOf(attributes: Attributes, reading: Reading): Position | NoPosition {
+  const topic = topicOf(attributes, reading);
   if (typeof topic === 'string') return { kind: 'not-taken', detail: topic };
   const found = PLACES.flatMap((place) => place(attributes) ?? []);
   const [first, ...others] = found;
@@ -234,8 +239,11 @@ const PLACES = [
 ];
 
 /** Each type of event is on one topic that a service reads; whoever says which has to say the same. Or why it is not taken, in a sentence. */
-function topicOf(attributes: Attributes, taken: readonly TopicId[]): { readonly id: TopicId } | string {
-  const said = attributes.get('fleetgctopic') ?? knativeTopic(attributes);
+function topicOf(
+  attributes: Attributes,
+  { topics: taken, prefix }: Reading,
+): { readonly id: TopicId } | string {
+  const said = attributes.get('fleetgctopic') ?? knativeTopic(attributes, prefix);
   const names = taken.map((id) => TOPICS[id].name).join(' and ');
   if (said !== undefined) {
     const id = taken.find((each) => TOPICS[each].name === said);
@@ -248,6 +256,9 @@ function topicOf(attributes: Attributes, taken: readonly TopicId[]): { readonly 
     : { id };
 }
 
-/** Behind the last `#` of the source. */
-const knativeTopic = (attributes: Attributes): string | undefined =>
-  attributes.get('type') === KNATIVE_OTHER_TYPE ? attributes.get('source')?.split('#').at(-1) : undefined;
+/** Behind the last `#` of the source, as the brokers call it; `null` for a topic of another fleet. */
+function knativeTopic(attributes: Attributes, prefix: string): string | null | undefined {
+  if (attributes.get('type') !== KNATIVE_OTHER_TYPE) return undefined;
+  const name = attributes.get('source')?.split('#').at(-1);
+  return name === undefined ? undefined : logicalName({ prefix }, name);
+}

@@ -56,6 +56,8 @@ type Received = {
 
 interface Reading {
   readonly topics: readonly TopicId[];
+  /** In front of the names of topics on the brokers; empty: none. */
+  readonly prefix: string;
   readonly bounds: FunctionBounds;
   readonly nowMs: number;
 }
@@ -89,8 +91,8 @@ export function readEvents(
  */
 const MOST_EVENTS = 500;
 
-function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refused {
-  const records = readPipesRecords(json, { topics, nowMs });
+function fromKafka(json: unknown, { topics, prefix, nowMs }: Reading): Received | Refused {
+  const records = readPipesRecords(json, { topics, prefix, nowMs });
   if ('kind' in records) return refused(records.kind, records.detail);
   if (records.length > MOST_EVENTS)
     return refused('too-many-events', `at most ${MOST_EVENTS} events are taken at once`);

@@ -84,6 +84,7 @@ export async function answerEvents(asked: Asked, { open, bounds, signal }: Answe
   const { decider, now } = open;
   const received = readEvents(asked.mode, asked.body, {
     topics: decider.topics,
+    prefix: open.kafkaPrefix,
     bounds,
     nowMs: now(),
     sent: asked,

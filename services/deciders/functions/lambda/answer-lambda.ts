@@ -39,7 +39,11 @@ interface Answering {
 /** Throws `EVENT_REJECTED` for what is no event of a Kafka event source: then nothing of it was done. */
 export async function answerLambda(event: unknown, answering: Answering): Promise<LambdaAnswer> {
   const { open, signal } = answering;
-  const partitions = readLambdaEvent(event, { topics: open.decider.topics, nowMs: open.now() });
+  const partitions = readLambdaEvent(event, {
+    topics: open.decider.topics,
+    prefix: open.kafkaPrefix,
+    nowMs: open.now(),
+  });
   if (typeof partitions === 'string') throw new FleetGcError('EVENT_REJECTED', partitions);
   await open.policies.look(signal);
   const answers: PartitionAnswer[] = [];

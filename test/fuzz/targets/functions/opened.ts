@@ -35,6 +35,7 @@ export function strictTrust(): Trust {
 export const openFunction = (trust: Trust = TRUST_OFF, log: LogPublisher | null = null): OpenFunction =>
   functionOn(DECIDER, noPolicies(), {
     log,
+    kafkaPrefix: '',
     trust,
     metrics: NO_METRICS,
     logger: SILENT,

@@ -68,6 +68,7 @@ test('what was lost before it was archived is known from the manifest', () => {
 
 const differing = (found: string, over: Partial<TopicDifference> = {}): TopicDifference => ({
   topic: name,
+  name,
   kind: 'config',
   expected: '',
   found,

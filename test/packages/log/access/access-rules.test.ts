@@ -153,9 +153,20 @@ test('only deciders and notifiers join groups, and none but their own', () => {
   expect(joined).toEqual(DECIDER_GROUPS.map((group) => `decider ${group}`));
 });
 
+test('with a prefix it stands in front of every name, also of those that others only begin with', () => {
+  const principals = { ...NOBODY, decider: ['User:d'], notifier: ['User:n'] };
+  const names = (prefix: string) => accessRules(principals, prefix).map(({ resource }) => resource);
+  expect(names('acme.')).toEqual(names('').map((one) => ({ ...one, name: `acme.${one.name}` })));
+  expect(names('acme.')).toContainEqual({
+    type: 'group',
+    name: 'acme.fleetgc-notify-',
+    pattern: 'prefixed',
+  });
+});
+
 test('whoever plays two roles gets each rule once', () => {
-  const both = accessRules({ ...NOBODY, archiver: ['User:one'], reader: ['User:one'] });
+  const both = accessRules({ ...NOBODY, archiver: ['User:one'], reader: ['User:one'] }, '');
   // An archiver also writes heads.
   expect(both).toHaveLength(rightsOf('reader').length + 1);
-  expect(accessRules(NOBODY)).toEqual([]);
+  expect(accessRules(NOBODY, '')).toEqual([]);
 });

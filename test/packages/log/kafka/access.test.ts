@@ -4,7 +4,7 @@ import { accessRules } from '../../../../packages/log/access/access-rules.ts';
 import { addRules, findMissingRules } from '../../../../packages/log/kafka/client/admin.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
-const wanted = accessRules({
+const rulesOf = {
   node: ['User:n'],
   cluster: [],
   decider: [],
@@ -14,7 +14,8 @@ const wanted = accessRules({
   archiver: [],
   reader: [],
   notifier: [],
-});
+};
+const wanted = accessRules(rulesOf, '');
 
 const READ_COMMANDS: AclEntry = {
   principal: 'User:n',

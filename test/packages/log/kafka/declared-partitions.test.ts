@@ -13,6 +13,7 @@ async function looks(partitions: readonly (number | 'no answer')[]) {
   let [look, known] = [-1, DECLARED];
   await watchPartitions(
     {
+      prefix: '',
       cluster: {
         refreshMetadata: async () => {
           const answer = partitions[look];

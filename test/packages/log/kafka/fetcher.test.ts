@@ -37,6 +37,7 @@ function brokers(script: Answer) {
   const cluster: FetchConnections = {
     connect: async () => undefined,
     isConnected: () => true,
+    nameOf: (topic) => topic,
     refreshMetadata: async () => undefined,
     removeBroker: () => undefined,
     fetchTopicsOffset: async ([first]) => [

@@ -8,12 +8,13 @@ import { type AddressInfo, createServer } from 'node:net';
 import kafkajs, { Kafka } from 'kafkajs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../../../packages/log/kafka/client/client.ts';
-import { Consumer } from '../../../../packages/log/kafka/client/consumer.ts';
+import type { KafkajsCluster } from '../../../../packages/log/kafka/client/cluster.ts';
 import { isGroupChange, toEventLogError } from '../../../../packages/log/kafka/client/errors.ts';
 import { repairKafkajs } from '../../../../packages/log/kafka/client/kafkajs-repairs.ts';
 import { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
 import { gzipCodec, zstdCodec } from '../../../../packages/log/kafka/protocol/compression.ts';
 import { decodeFetch } from '../../../../packages/log/kafka/protocol/record-batches.ts';
+import { clusterOf } from '../../../support/kafka/cluster-of.ts';
 import { silentContext } from '../probe.ts';
 
 interface Encoder {
@@ -117,8 +118,8 @@ test('both codecs are ours', () => {
 
 describe('connections', () => {
   test('of a consumer are there as soon as it is made, with all that reading needs', () => {
-    const { cluster } = new Consumer(options, silentContext(), { group: 'g', topics: ['gc.node.results'] });
-    const needed: Readonly<Record<keyof typeof cluster, 'function'>> = {
+    const cluster = clusterOf(openClient(options, silentContext()).kafka);
+    const needed: Readonly<Record<keyof KafkajsCluster, 'function'>> = {
       connect: 'function',
       isConnected: 'function',
       addTargetTopic: 'function',

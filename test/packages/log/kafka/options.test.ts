@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KafkaOptions, saslOf, secretsOf, tlsOf } from '../../../../packages/log/kafka/client/options.ts';
 import { topicConfig } from '../../../../packages/log/kafka/topics.ts';
+import { TOPIC_NAMES } from '../../../../packages/log/partition.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const minimal = { kind: 'kafka', brokers: ['kafka-1:9092'], clientId: 'agent' };
@@ -109,4 +110,12 @@ describe('topics are created', () => {
     const config = topicConfig('gc.policies', { ...options, replicationFactor, minInsyncReplicas: given });
     expect(config['min.insync.replicas']).toBe(expected);
   });
+});
+
+test('with the longest prefix no topic has a longer name than Kafka takes', () => {
+  const longest = Math.max(...TOPIC_NAMES.map(({ length }) => length));
+  const prefixOf = (length: number): string => `${'a'.repeat(length - 1)}.`;
+  const takes = (prefix: string): boolean => KafkaOptions.safeParse({ ...minimal, prefix }).success;
+  expect(takes(prefixOf(249 - longest))).toBe(true);
+  expect(takes(prefixOf(250 - longest))).toBe(false);
 });

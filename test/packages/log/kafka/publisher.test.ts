@@ -127,7 +127,7 @@ test('after a failure the next publish of the partition is sent', async () => {
 const batch: Batch = { topic: 'gc.node.results', partition: 0, records: [], bytes: 0 };
 const kafkaError = (name: string, type?: string) => Object.assign(new Error(name), { name, type });
 
-const impatient = { random: () => 1, wait: async () => undefined, tries: 2 };
+const impatient = { prefix: 'acme.', random: () => 1, wait: async () => undefined, tries: 2 };
 
 /** How often it was tried, when it always fails like this. */
 async function triesOf(error: Error): Promise<number> {
@@ -163,12 +163,12 @@ test('a topic that is gone is named: what stands still meanwhile is of another o
   const send = async () => {
     throw gone;
   };
-  const retries = { send, random: () => 0, wait: async () => undefined, tries: 3 };
+  const retries = { send, prefix: 'acme.', random: () => 0, wait: async () => undefined, tries: 3 };
   const publisher = new Publisher({ send, sendWithRetries: (batch) => sendWithRetries(retries, batch) });
   await expect(
     publisher.publish([{ ...record(uniqueKey(), 'v'), topic: 'gc.node.commands' }]),
   ).rejects.toMatchObject({
     code: 'TOPICS_MISSING',
-    message: expect.stringMatching(/^Topic gc\.node\.commands is missing: create it with: /),
+    message: expect.stringMatching(/^Topic acme\.gc\.node\.commands is missing: create it with: /),
   });
 });

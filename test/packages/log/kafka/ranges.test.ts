@@ -33,6 +33,7 @@ function cluster(...errors: Error[]): OffsetConnections & { asked: number; refre
       if (error) throw error;
       return [{ topic: 'gc.policies', partitions: [{ partition: 0, offset: '7' }] }];
     },
+    nameOf: (topic: string) => topic,
     refreshMetadata: async () => {
       asking.refreshed += 1;
     },
@@ -56,6 +57,7 @@ test('what no retry mends is told at once', async () => {
 test('a broker that cannot find a time is not said to be out of reach', async () => {
   const unknown = protocolError('UNKNOWN', { code: -1, retriable: false });
   const asked: OffsetConnections = {
+    nameOf: (topic) => `acme.${topic}`,
     fetchTopicsOffset: async ([topic]) => {
       if (topic !== undefined && 'fromTimestamp' in topic) throw unknown;
       return [{ topic: 'gc.policies', partitions: [{ partition: 0, offset: '7' }] }];
@@ -67,7 +69,9 @@ test('a broker that cannot find a time is not said to be out of reach', async ()
 
   expect(failure).toMatchObject({
     code: 'LOG_UNREACHABLE',
-    message: expect.stringMatching(/^The leader of gc\.policies\/0 failed to find a record by its time/),
+    message: expect.stringMatching(
+      /^The leader of acme\.gc\.policies\/0 failed to find a record by its time/,
+    ),
     cause: unknown,
   });
   expect(failure).not.toMatchObject({ message: expect.stringMatching(/address|port|TLS/) });

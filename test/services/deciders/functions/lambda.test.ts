@@ -33,7 +33,7 @@ const at = (offset: bigint, over: Partial<LogRecord> = {}): LogRecord => ({
 });
 const BAD = { value: Buffer.from('{') };
 const { signal } = new AbortController();
-const READING = { topics: imageGc.topics, nowMs: 1_795_888_502_111 };
+const READING = { topics: imageGc.topics, prefix: '', nowMs: 1_795_888_502_111 };
 
 async function openLambda(log: KeptLog | null, first = unsignedDocument([appliedPolicy()], Date.now())) {
   const source = new ScriptedSource(first);
@@ -128,6 +128,21 @@ test.each<readonly [string, unknown]>([
 ])('%s is no event that it takes', async (_, event) => {
   const { answer } = await openLambda(null);
   await expect(answer(event)).rejects.toThrow(FleetGcError);
+});
+
+test('with a prefix only topics that have it are taken, and records are known without it', () => {
+  const reading = { ...READING, prefix: 'acme.' };
+  const eventOf = (topic: string) => ({
+    eventSource: 'aws:kafka',
+    records: { [`${topic}-3`]: [{ ...lambdaRecord(at(1n)), topic }] },
+  });
+  expect(readLambdaEvent(eventOf('acme.gc.node.inventory'), reading)).toMatchObject([
+    { name: 'acme.gc.node.inventory-3', records: [{ topic: 'gc.node.inventory', partition: 3 }] },
+  ]);
+  for (const other of ['gc.node.inventory', 'other.gc.node.inventory', 'acme.gc.node.results'])
+    expect(readLambdaEvent(eventOf(other), reading)).toBe(
+      `this function takes events of acme.gc.node.inventory, not of ${other}`,
+    );
 });
 
 test('headers are bytes, which pollers write as numbers with a sign', () => {

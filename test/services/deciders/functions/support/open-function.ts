@@ -43,6 +43,7 @@ interface Opening {
   readonly maxAgeMs?: number;
   /** What is published lands here; to the caller when not given. */
   readonly log?: LogPublisher | null;
+  readonly kafkaPrefix?: string;
   readonly now?: () => number;
   readonly monotonicNow?: () => number;
 }
@@ -60,6 +61,7 @@ export async function openTestFunction(
     trust = { kind: 'off' },
     maxAgeMs = 86_400_000,
     log = null,
+    kafkaPrefix = '',
     now = Date.now,
     monotonicNow = systemSources.monotonicNow,
   } = opening;
@@ -70,6 +72,7 @@ export async function openTestFunction(
       document: source && { source, maxAgeMs },
       trust,
       log,
+      kafkaPrefix,
       metrics: createMetrics(),
       logger: createLogger({ service: 'test', level: 'info' }, destination),
       sources: { ...systemSources, now, monotonicNow },
