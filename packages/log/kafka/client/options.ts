@@ -243,7 +243,7 @@ export type TopicSetting = z.infer<typeof TopicSetting>;
 
 /**
  * Kafka's own.
- * @limit Characters of the name of a topic, with the prefix.
+ * @limit Length of the name of a topic, with the prefix.
  */
 export const MOST_TOPIC_LENGTH = 249;
 const MOST_PREFIX_LENGTH = MOST_TOPIC_LENGTH - Math.max(...TOPIC_NAMES.map(({ length }) => length));
