@@ -58,7 +58,7 @@ const Webhook = section({
   type: z.literal('webhook'),
   ...webAddress,
   secretFile: FilePath.optional().describe(
-    'File with the secret that signs each message (HMAC-SHA256), 16 bytes or more. With two lines each message has two signatures.',
+    'File with the secret that signs each message as Standard Webhooks says: whsec_ and the base64 of 24 to 64 bytes. With two lines each message has two signatures.',
   ),
   tokenFile: FilePath.optional().describe(
     'File with the token that each message carries in its header Authorization, as Bearer.',

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -6,7 +7,7 @@ import { z } from 'zod';
 import { NOTICE_KIND_NAMES, NOTICE_KINDS, NoticeEvent } from '../../schemas/notices/notice.ts';
 import { NoticeReceiver, NoticeRules } from '../../schemas/notices/notice-rules.ts';
 import { rulesIn } from '../../services/notices/rules-file.ts';
-import { signatureOf } from '../../services/notices/webhook.ts';
+import { signatureHeaders } from '../../services/notices/webhook.ts';
 import { textOf } from '../deploy/files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { tableRows } from './markdown.ts';
@@ -58,16 +59,18 @@ test('the event of the page is one', () => {
 test('a receiver that verifies as the page says believes what is signed, and nothing else', async () => {
   const [code = ''] = blocksOf('js');
   const path = join(temporaryDirectory(), 'verify.mjs');
-  writeFileSync(path, code);
-  const { isFromFleetGC } = await import(pathToFileURL(path).href);
-  const [secret, next, nowMs] = ['0123456789abcdef', 'fedcba9876543210', Date.UTC(2026, 0, 1)];
-  const header = signatureOf('{}', [secret], nowMs);
-  const seconds = nowMs / 1000;
-  expect(isFromFleetGC(header, '{}', secret, seconds + 299)).toBe(true);
-  expect(isFromFleetGC(signatureOf('{}', [secret, next], nowMs), '{}', next, seconds)).toBe(true);
-  expect(isFromFleetGC(header, '{} ', secret, seconds)).toBe(false);
-  expect(isFromFleetGC(header, '{}', next, seconds)).toBe(false);
-  expect(isFromFleetGC(header, '{}', secret, seconds + 301)).toBe(false);
-  expect(isFromFleetGC('t=1,v1=', '{}', secret, 1)).toBe(false);
-  expect(isFromFleetGC('', '{}', secret, seconds)).toBe(false);
+  const library = pathToFileURL(createRequire(import.meta.url).resolve('standardwebhooks'));
+  writeFileSync(path, code.replace("'standardwebhooks'", JSON.stringify(library)));
+  const { eventOf } = await import(pathToFileURL(path).href);
+  const [bytes, next] = [Buffer.alloc(24, 'a'), Buffer.alloc(24, 'b')];
+  const secretOf = (key: Buffer): string => `whsec_${key.toString('base64')}`;
+  const headersAt = (nowMs: number, secrets = [bytes]) =>
+    signatureHeaders('{}', { id: 'one', secrets, nowMs });
+  const now = Date.now();
+  expect(eventOf(headersAt(now - 290_000), '{}', secretOf(bytes))).toEqual({});
+  expect(eventOf(headersAt(now, [bytes, next]), '{}', secretOf(next))).toEqual({});
+  expect(() => eventOf(headersAt(now), '{} ', secretOf(bytes))).toThrow(/signature/);
+  expect(() => eventOf(headersAt(now), '{}', secretOf(next))).toThrow(/signature/);
+  expect(() => eventOf(headersAt(now - 310_000), '{}', secretOf(bytes))).toThrow(/too old/);
+  expect(() => eventOf({}, '{}', secretOf(bytes))).toThrow(/headers/);
 });

@@ -5,7 +5,7 @@ import {
   CLOUD_EVENT_TYPE,
   cloudEvent,
   escaped,
-  signatureOf,
+  signatureHeaders,
   slackBody,
 } from '../../../services/notices/webhook.ts';
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
@@ -124,13 +124,20 @@ describe('a CloudEvent', () => {
   });
 });
 
-test('a signature is over the seconds and the body, and one more while a secret changes', () => {
-  // Made with: printf '1767225600.{}' | openssl dgst -sha256 -hmac 0123456789abcdef
-  expect(signatureOf('{}', ['0123456789abcdef'], AT_MS + 999)).toBe(
-    't=1767225600,v1=99902517b3069f78750aa0520b0493482454c2d30a579c7acc839f3363ca1b88',
+test('a signature is over the id, the seconds and the body, and one more while a secret changes', () => {
+  const [secret, next] = [Buffer.from('0123456789abcdef01234567'), Buffer.from('fedcba9876543210fedcba98')];
+  // Made with: printf 'notice-1.1767225600.{}' | openssl dgst -sha256 -hmac 0123456789abcdef01234567 -binary | base64
+  const signed = 'v1,lZZcB3VfhTBswUmFDKFkDKym7nq0U5vXD4SEZjCSKks=';
+  const headersOf = (secrets: readonly Buffer[]) =>
+    signatureHeaders('{}', { id: 'notice-1', secrets, nowMs: AT_MS + 999 });
+  expect(headersOf([secret])).toEqual({
+    'webhook-id': 'notice-1',
+    'webhook-timestamp': '1767225600',
+    'webhook-signature': signed,
+  });
+  expect(headersOf([secret, next])['webhook-signature']).toMatch(
+    new RegExp(`^${signed.replaceAll('+', '\\+')} v1,[A-Za-z0-9+/]{43}=$`),
   );
-  const two = signatureOf('{}', ['0123456789abcdef', 'fedcba9876543210'], AT_MS);
-  expect(two.split(',v1=')).toHaveLength(3);
 });
 
 describe('the text for a chat', () => {

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { NoticeReceiver } from '../../../schemas/notices/notice-rules.ts';
 import { post, readTarget } from '../../../services/notices/http.ts';
@@ -9,13 +8,15 @@ import { slackReceiver, webhookReceiver } from '../../../services/notices/webhoo
 import { SILENT } from '../../exhaustive/silent.ts';
 import { PAIR } from '../../fixtures/certificate.ts';
 import { logLines } from '../../support/log-lines.ts';
+import { Webhook } from '../../support/standard-webhooks.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { httpReceiver } from './support/http-receiver.ts';
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
 
 const RUNNING = new AbortController().signal;
 const MESSAGE = messageOf([noticeOf(1)]);
-const SECRET = '0123456789abcdef';
+const SECRET = `whsec_${Buffer.alloc(24, 'a').toString('base64')}`;
+const NEXT_SECRET = `whsec_${Buffer.alloc(64, 'b').toString('base64')}`;
 const LONG_MS = 60_000;
 
 let directory = '';
@@ -28,8 +29,8 @@ const file = (name: string, text: string): string => {
   return path;
 };
 const needs = { logger: SILENT, sources: { now: () => AT_MS }, timeoutMs: LONG_MS };
-type Webhook = Extract<NoticeReceiver, { readonly type: 'webhook' }>;
-const webhook = (over: Partial<Webhook>, timeoutMs = LONG_MS) =>
+type WebhookGiven = Extract<NoticeReceiver, { readonly type: 'webhook' }>;
+const webhook = (over: Partial<WebhookGiven>, timeoutMs = LONG_MS) =>
   webhookReceiver({ name: 'pager', type: 'webhook', maxAge: 3_600_000, ...over }, { ...needs, timeoutMs });
 
 test('a webhook gets the event, its type, and a signature that its receiver can verify', async () => {
@@ -42,10 +43,13 @@ test('a webhook gets the event, its type, and a signature that its receiver can 
   if (first === undefined) throw new Error('nothing came');
   const { headers, body } = first;
   expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
-  const [, seconds = '', signature = ''] =
-    /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['fleetgc-signature'])) ?? [];
-  expect(createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex')).toBe(signature);
-  expect(JSON.parse(body)).toMatchObject({ id: 'notice-1', data: { notices: [{ kind: 'removed' }] } });
+  expect(headers['webhook-id']).toBe('notice-1');
+  vi.useFakeTimers({ now: AT_MS, toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(new Webhook(SECRET).verify(body, headers)).toMatchObject({
+    id: 'notice-1',
+    data: { notices: [{ kind: 'removed' }] },
+  });
 });
 
 test('a new secret counts from the next message on; one that cannot be read leaves the last one in force', async () => {
@@ -54,14 +58,40 @@ test('a new secret counts from the next message on; one that cannot be read leav
   const sending = webhook({ url: receiver.url, secretFile });
   const signatureNow = async () => {
     await sending.send(MESSAGE, RUNNING);
-    return String(receiver.received.at(-1)?.headers['fleetgc-signature']);
+    return String(receiver.received.at(-1)?.headers['webhook-signature']);
   };
   const first = await signatureNow();
-  file('secret', `${SECRET}\nfedcba9876543210\n`);
+  file('secret', `${SECRET}\n${NEXT_SECRET}\n`);
   const both = await signatureNow();
-  expect(both.startsWith(`${first},v1=`)).toBe(true);
+  expect(both.startsWith(`${first} v1,`)).toBe(true);
+  vi.useFakeTimers({ now: AT_MS, toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { headers, body } = receiver.received.at(-1) ?? { headers: {}, body: '' };
+  for (const secret of [SECRET, NEXT_SECRET])
+    expect(new Webhook(secret).verify(body, headers)).toMatchObject({ id: 'notice-1' });
+  const stranger = `whsec_${Buffer.alloc(24, 'c').toString('base64')}`;
+  expect(() => new Webhook(stranger).verify(body, headers)).toThrow(/No matching signature/);
+  expect(() => new Webhook(SECRET).verify(`${body} `, headers)).toThrow(/No matching signature/);
+  expect(() => new Webhook(SECRET).verify(body, { ...headers, 'webhook-id': 'notice-2' })).toThrow(
+    /No matching signature/,
+  );
+  vi.setSystemTime(AT_MS + 301_000);
+  expect(() => new Webhook(SECRET).verify(body, headers)).toThrow(/too old/);
   file('secret', 'short');
   expect(await signatureNow()).toBe(both);
+});
+
+test.each([
+  ['without its beginning', SECRET.slice('whsec_'.length)],
+  ['with something else than base64', `whsec_${'*'.repeat(32)}`],
+  ['without its padding', `whsec_${Buffer.alloc(25, 'a').toString('base64').replaceAll('=', '')}`],
+  ['that is too short', `whsec_${Buffer.alloc(23, 'a').toString('base64')}`],
+  ['that is too long', `whsec_${Buffer.alloc(65, 'a').toString('base64')}`],
+])('a secret %s is refused, and never told', (_, secret) => {
+  const secretFile = file('secret', secret);
+  const open = () => webhook({ url: 'https://hooks.example/', secretFile });
+  expect(open).toThrow('a secret must be whsec_ and the base64 of 24 to 64 bytes');
+  expect(open).not.toThrow(secret);
 });
 
 describe('a bearer token', () => {
