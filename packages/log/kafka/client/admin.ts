@@ -5,7 +5,7 @@ import type { EventLogContext } from '../../port.ts';
 import { waitAtMost } from '../../stopping.ts';
 import { openClient } from './client.ts';
 import { unanswered } from './errors.ts';
-import { namedAdmin } from './names.ts';
+import { logicalName, ownName, type Prefixed, physicalName, toPhysical } from './names.ts';
 import type { KafkaOptions } from './options.ts';
 import { timeLimits } from './time-limits.ts';
 import { watchAnswers } from './watchdog.ts';
@@ -96,6 +96,42 @@ export async function withAdmin<T>(
     client.cutConnections();
   }
 }
+
+/** Where the brokers keep what groups committed; they make it when the first group comes. */
+const OFFSETS_TOPIC = '__consumer_offsets';
+
+/** The administrator of kafkajs, by the names without the prefix. Topics of others are not listed; access rules name what they are given. */
+const namedAdmin = (admin: KafkajsAdmin, names: Prefixed): Admin => ({
+  hadGroups: async () => (await admin.listTopics()).includes(OFFSETS_TOPIC),
+  describeCluster: () => admin.describeCluster(),
+  listTopics: async () => (await admin.listTopics()).flatMap((name) => logicalName(names, name) ?? []),
+  fetchTopicMetadata: async ({ topics }) => {
+    const found = await admin.fetchTopicMetadata({ topics: topics.map((name) => physicalName(names, name)) });
+    return { topics: found.topics.map((one) => ({ ...one, name: ownName(names, one.name) })) };
+  },
+  createTopics: (request) => admin.createTopics({ ...request, topics: toPhysical(names, request.topics) }),
+  describeConfigs: async ({ resources, ...request }) => {
+    const found = await admin.describeConfigs({
+      ...request,
+      resources: resources.map((one) => ({ ...one, name: physicalName(names, one.name) })),
+    });
+    return {
+      resources: found.resources.map((one) => ({ ...one, resourceName: ownName(names, one.resourceName) })),
+    };
+  },
+  describeGroups: async (groupIds) => {
+    const found = await admin.describeGroups(groupIds.map((name) => physicalName(names, name)));
+    return { groups: found.groups.map((one) => ({ ...one, groupId: ownName(names, one.groupId) })) };
+  },
+  fetchOffsets: async ({ groupId }) =>
+    (await admin.fetchOffsets({ groupId: physicalName(names, groupId) })).flatMap((one) => {
+      const topic = logicalName(names, one.topic);
+      return topic === null ? [] : [{ ...one, topic }];
+    }),
+  fetchTopicOffsets: (topic) => admin.fetchTopicOffsets(physicalName(names, topic)),
+  describeAcls: (filter) => admin.describeAcls(filter),
+  createAcls: (request) => admin.createAcls(request),
+});
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 

@@ -1,4 +1,3 @@
-import type { Admin, KafkajsAdmin } from './admin.ts';
 import type { Broker, Cluster, Coordinator, KafkajsCluster } from './cluster.ts';
 
 /**
@@ -17,7 +16,7 @@ export const logicalName = ({ prefix }: Prefixed, name: string): string | null =
   name.startsWith(prefix) ? name.slice(prefix.length) : null;
 
 /** Of what only names of this fleet were asked for. */
-const ownName = (names: Prefixed, name: string): string => {
+export const ownName = (names: Prefixed, name: string): string => {
   const logical = logicalName(names, name);
   if (logical === null) throw new TypeError(`a broker answered with ${name}, which was not asked for`);
   return logical;
@@ -25,7 +24,7 @@ const ownName = (names: Prefixed, name: string): string => {
 
 type WithTopic = { readonly topic: string };
 
-const toPhysical = <T extends WithTopic>(names: Prefixed, asked: readonly T[]): T[] =>
+export const toPhysical = <T extends WithTopic>(names: Prefixed, asked: readonly T[]): T[] =>
   asked.map((one) => ({ ...one, topic: physicalName(names, one.topic) }));
 
 const toLogical = <T extends WithTopic>(names: Prefixed, answered: readonly T[]): T[] =>
@@ -79,40 +78,4 @@ const namedCoordinator = (coordinator: Coordinator, names: Prefixed): Coordinato
   },
   leaveGroup: async ({ groupId, memberId }) =>
     await coordinator.leaveGroup?.({ groupId: physicalName(names, groupId), memberId }),
-});
-
-/** Where the brokers keep what groups committed; they make it when the first group comes. */
-const OFFSETS_TOPIC = '__consumer_offsets';
-
-/** The administrator of kafkajs, by the names without the prefix. Topics of others are not listed; access rules name what they are given. */
-export const namedAdmin = (admin: KafkajsAdmin, names: Prefixed): Admin => ({
-  hadGroups: async () => (await admin.listTopics()).includes(OFFSETS_TOPIC),
-  describeCluster: () => admin.describeCluster(),
-  listTopics: async () => (await admin.listTopics()).flatMap((name) => logicalName(names, name) ?? []),
-  fetchTopicMetadata: async ({ topics }) => {
-    const found = await admin.fetchTopicMetadata({ topics: topics.map((name) => physicalName(names, name)) });
-    return { topics: found.topics.map((one) => ({ ...one, name: ownName(names, one.name) })) };
-  },
-  createTopics: (request) => admin.createTopics({ ...request, topics: toPhysical(names, request.topics) }),
-  describeConfigs: async ({ resources, ...request }) => {
-    const found = await admin.describeConfigs({
-      ...request,
-      resources: resources.map((one) => ({ ...one, name: physicalName(names, one.name) })),
-    });
-    return {
-      resources: found.resources.map((one) => ({ ...one, resourceName: ownName(names, one.resourceName) })),
-    };
-  },
-  describeGroups: async (groupIds) => {
-    const found = await admin.describeGroups(groupIds.map((name) => physicalName(names, name)));
-    return { groups: found.groups.map((one) => ({ ...one, groupId: ownName(names, one.groupId) })) };
-  },
-  fetchOffsets: async ({ groupId }) =>
-    (await admin.fetchOffsets({ groupId: physicalName(names, groupId) })).flatMap((one) => {
-      const topic = logicalName(names, one.topic);
-      return topic === null ? [] : [{ ...one, topic }];
-    }),
-  fetchTopicOffsets: (topic) => admin.fetchTopicOffsets(physicalName(names, topic)),
-  describeAcls: (filter) => admin.describeAcls(filter),
-  createAcls: (request) => admin.createAcls(request),
 });
