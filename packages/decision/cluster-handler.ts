@@ -2,16 +2,14 @@ import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/clu
 import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { type ApprovalRecord, type Approved, approvalsInForce } from '../../schemas/policy/approval.ts';
 import { type ClusterPolicy, type Collector, namesIn } from '../../schemas/policy/cluster-policy.ts';
-import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { MAX_DECISION_STEPS, Steps } from '../../schemas/policy/steps.ts';
-import { type ClosedGate, gateFor } from './gate.ts';
-import type { DecidedOutputs, Input, PureHandler } from './handler.ts';
+import { type ClosedGate, gatedHandler } from './gate.ts';
 import {
   type ClusterConclusion,
-  type ClusterDeciding,
   clusterCommand,
   clusterDecisionOutputs,
   type DecidableFact,
+  type Deciding,
 } from './record.ts';
 import { TOO_COSTLY, withinSteps } from './step-budget.ts';
 
@@ -25,7 +23,7 @@ export type CommandItem<Act extends ClusterAction> = Omit<ClusterCommandItem, 'a
 
 /** What a service brings that decides on facts about clusters; all else is the same for each of them. */
 export interface ClusterDecider<Fact extends DecidableFact> {
-  readonly decider: ClusterDeciding['decider'];
+  readonly decider: Deciding<'cluster'>['decider'];
   /** `approvals`: those in force for the cluster. */
   readonly decide: (
     fact: Fact,
@@ -35,31 +33,22 @@ export interface ClusterDecider<Fact extends DecidableFact> {
 }
 
 /** A fact in; a decision record out, and the command where there is something to do. */
-export const clusterHandler =
-  <Fact extends DecidableFact>(by: ClusterDecider<Fact>) =>
-  (policies: () => PolicySetOf<'cluster'>): PureHandler<Fact> =>
-  (input) =>
-    answer(by, input, policies());
-
-function answer<Fact extends DecidableFact>(
-  { decider, decide }: ClusterDecider<Fact>,
-  input: Input<Fact>,
-  policies: PolicySetOf<'cluster'>,
-): DecidedOutputs {
-  const gate = gateFor(policies, input.event);
-  const deciding = { decider, input, policies, record: gate.record };
-  if (gate.kind === 'closed') return clusterDecisionOutputs(deciding, keeping(input.event, gate), null);
-  const { takenAt } = input.event;
-  // An approval ends no later than its time, whatever the clock showed.
-  const approvals = approvalsInForce(policies.approvals, input.event, takenAt.serverMs + takenAt.spreadMs);
-  const { policy } = gate.record;
-  const decided = clusterConclusion(input.event, { policy, approvals }, () =>
-    decide(input.event, policy, approvals),
-  );
-  const command =
-    decided.outcome === 'commanded' ? clusterCommand(deciding, gate.record, decided.items) : null;
-  return clusterDecisionOutputs(deciding, decided, command);
-}
+export const clusterHandler = <Fact extends DecidableFact>({ decider, decide }: ClusterDecider<Fact>) =>
+  gatedHandler<'cluster', Fact>({
+    decider,
+    closed: (deciding, gate) => clusterDecisionOutputs(deciding, keeping(deciding.input.event, gate), null),
+    open: (deciding, record, policies) => {
+      const { event } = deciding.input;
+      const { policy } = record;
+      // An approval ends no later than its time, whatever the clock showed.
+      const atMs = event.takenAt.serverMs + event.takenAt.spreadMs;
+      const approvals = approvalsInForce(policies.approvals, event, atMs);
+      const decided = clusterConclusion(event, { policy, approvals }, () => decide(event, policy, approvals));
+      const command =
+        decided.outcome === 'commanded' ? clusterCommand(deciding, record, decided.items) : null;
+      return clusterDecisionOutputs(deciding, decided, command);
+    },
+  });
 
 /** What governs a cluster: the policy, and the approvals in force. */
 interface Governing {

@@ -3,7 +3,9 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { PolicyRecordOf, PolicySetOf } from '../../schemas/policy/policy.ts';
 import { type SelectableSubject, selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { Doubt } from './conclusion.ts';
+import type { DecidedOutputs, PureHandler } from './handler.ts';
 import { OWN_RULES } from './own-rules.ts';
+import type { DecidableEvent, Deciding } from './record.ts';
 
 type ClosingRule = 'P1' | 'P2' | 'P10';
 
@@ -53,3 +55,30 @@ const closed = (rule: ClosingRule, outcome: ClosedGate['outcome'], reason: strin
   notBelieved: [],
   record: null,
 });
+
+/** What a decider answers once it is known whether anything may be decided for the subject. */
+interface Answers<Kind extends SubjectKind, Event extends DecidableEvent<Kind>> {
+  readonly decider: Deciding<Kind>['decider'];
+  readonly closed: (deciding: Deciding<Kind, Event>, gate: ClosedGate) => DecidedOutputs;
+  /** `record` is the policy in force, of these policies. */
+  readonly open: (
+    deciding: Deciding<Kind, Event>,
+    record: PolicyRecordOf<Kind>,
+    policies: PolicySetOf<Kind>,
+  ) => DecidedOutputs;
+}
+
+/** An event in; a decision record out, and what follows from it, if anything does. */
+export const gatedHandler =
+  <Kind extends SubjectKind, Event extends DecidableEvent<Kind> & SelectableSubject<Kind>>({
+    decider,
+    closed,
+    open,
+  }: Answers<Kind, Event>) =>
+  (currentPolicies: () => PolicySetOf<Kind>): PureHandler<Event> =>
+  (input) => {
+    const policies = currentPolicies();
+    const gate = gateFor(policies, input.event);
+    const deciding = { decider, input, policies, record: gate.record };
+    return gate.kind === 'closed' ? closed(deciding, gate) : open(deciding, gate.record, policies);
+  };

@@ -1,4 +1,3 @@
-import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/events/command.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { MessageReference } from '../../schemas/events/decision-parts.ts';
 import type { DiskStatsHead } from '../../schemas/events/disk-stats.ts';
@@ -6,6 +5,7 @@ import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Inventory, InventoryHead } from '../../schemas/events/inventory.ts';
 import { OBSERVE_LIFETIME_MS } from '../../schemas/events/observe.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/events/subject-headers.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { Conclusion } from './conclusion.ts';
 import type { DecidedOutputs, Input } from './handler.ts';

@@ -4,35 +4,43 @@ import {
   type ClusterCommandItem,
 } from '../../schemas/events/cluster-command.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
-import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import { COMMAND_VERSION, type Command, type PolicyReference } from '../../schemas/events/command.ts';
-import type { Decision } from '../../schemas/events/decision.ts';
-import type { DecisionInput, MessageReference } from '../../schemas/events/decision-parts.ts';
-import type { ClusterIdentity, NodeIdentity, SubjectKind } from '../../schemas/events/identity.ts';
+import { COMMAND_VERSION, type Command } from '../../schemas/events/command.ts';
+import type { Decision, DecisionAbout } from '../../schemas/events/decision.ts';
+import type {
+  DecisionInput,
+  MessageReference,
+  PolicyReference,
+} from '../../schemas/events/decision-parts.ts';
+import type {
+  ClusterIdentity,
+  NodeIdentity,
+  SubjectIdentity,
+  SubjectKind,
+} from '../../schemas/events/identity.ts';
 import type { Inventory } from '../../schemas/events/inventory.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/events/observe.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { PressureUnrelieved } from '../../schemas/events/result.ts';
-import type { Instant } from '../../schemas/events/time.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
-import type { PolicyRecord, PolicyRecordOf, PolicySet } from '../../schemas/policy/policy.ts';
+import type { PolicyRecord, PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import { canonicalJson, deriveId, sha256Hex } from '../canonical/ids.ts';
 import type { Conclusion } from './conclusion.ts';
 import { clusterOutput, type DecidedOutputs, type Input, nodeOutput, type Output } from './handler.ts';
 
-/** What every event that is decided on has. */
-export interface DecidableEvent extends NodeIdentity {
-  readonly id: string;
-  readonly takenAt: Instant;
-}
+/** What every event about a subject has that is decided on. */
+export type DecidableEvent<Kind extends SubjectKind> = SubjectIdentity<Kind> &
+  Pick<DecisionAbout<Kind>, 'takenAt'> & { readonly id: string };
 
 /** One decision: who decides, on what, under which policies. */
-export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
-  readonly decider: Decision['decider'];
+export interface Deciding<
+  Kind extends SubjectKind,
+  Event extends DecidableEvent<Kind> = DecidableEvent<Kind>,
+> {
+  readonly decider: DecisionAbout<Kind>['decider'];
   readonly input: Input<Event>;
-  readonly policies: Pick<PolicySet, 'hash'>;
+  readonly policies: { readonly hash: string };
   /** The policy in force; `null` when none is. */
-  readonly record: PolicyRecord | null;
+  readonly record: PolicyRecordOf<Kind> | null;
   /** The newer message for which this one is passed over; nothing is decided then. */
   readonly overtakenBy?: MessageReference;
 }
@@ -49,7 +57,7 @@ export type FollowUp = Output<'commands'> | Output<'observe'> | Output<'decision
 
 /** The record of a decision, with the hash of all that it gives; what follows is sent after the record was acknowledged. */
 export function decisionOutputs(
-  deciding: Deciding,
+  deciding: Deciding<'node'>,
   conclusion: Conclusion,
   followUp: FollowUp | null,
 ): DecidedOutputs {
@@ -60,21 +68,15 @@ export function decisionOutputs(
 }
 
 function decisionRecord(
-  deciding: Deciding,
+  deciding: Deciding<'node'>,
   conclusion: Conclusion,
   outputIds: readonly string[],
 ): Omit<Decision, 'outputSha256'> {
-  const { decider, input, policies, record, overtakenBy } = deciding;
+  const { input, overtakenBy } = deciding;
   return {
     type: 'fleetgc.node.decision',
-    version: 1,
-    id: decisionId(deciding),
     ...identityOf(input.event),
-    takenAt: input.event.takenAt,
-    decider,
-    input: inputReference(input),
-    policy: record && policyReference(record, policies),
-    policySetHash: policies.hash,
+    ...decisionHeader(deciding),
     outcome: conclusion.outcome,
     reason: conclusion.reason,
     notBelieved: [...conclusion.notBelieved],
@@ -87,26 +89,50 @@ function decisionRecord(
   };
 }
 
-/** What commands of both kinds begin with; `record` is the policy in force. */
-export function commandHeader(deciding: Deciding<Inventory>, record: PolicyRecord) {
-  const { event } = deciding.input;
+/** What the records of all decisions begin with, beside the type and whom they are about. */
+const decisionHeader = <Kind extends SubjectKind>(deciding: Deciding<Kind>) => {
+  const { decider, input, policies, record } = deciding;
+  return {
+    version: 1 as const,
+    id: decisionId(deciding),
+    takenAt: input.event.takenAt,
+    decider,
+    input: inputReference(input),
+    policy: record && policyReference(record, policies),
+    policySetHash: policies.hash,
+  };
+};
+
+/** What all commands begin with, beside the type and whom they are for; `record` is the policy in force. */
+const commandBase = <Kind extends SubjectKind>(
+  deciding: Deciding<Kind>,
+  record: PolicyRecordOf<SubjectKind>,
+) => {
   const decision = decisionId(deciding);
+  return {
+    id: deriveId('command', decision),
+    decisionId: decision,
+    takenAt: deciding.input.event.takenAt,
+    lifetimeMs: record.policy.commandLifetimeMs,
+    policy: policyReference(record, deciding.policies),
+  };
+};
+
+/** What commands of nodes begin with, whatever they remove. */
+export const commandHeader = (deciding: Deciding<'node', Inventory>, record: PolicyRecord) => {
+  const { event } = deciding.input;
   return {
     type: 'fleetgc.node.command',
     version: COMMAND_VERSION,
-    id: deriveId('command', decision),
     ...identityOf(event),
-    decisionId: decision,
+    ...commandBase(deciding, record),
     inventoryId: event.id,
-    takenAt: event.takenAt,
-    lifetimeMs: record.policy.commandLifetimeMs,
-    policy: policyReference(record, deciding.policies),
     reclaim: event.reclaim,
   } as const satisfies Partial<Command>;
-}
+};
 
 /** The order that begins a reclaim or moves it on. */
-export const observeOrder = (deciding: Deciding, reclaim: Reclaim): Observe => ({
+export const observeOrder = (deciding: Deciding<'node'>, reclaim: Reclaim): Observe => ({
   type: 'fleetgc.node.observe',
   version: 1,
   id: deriveId('observe', decisionId(deciding)),
@@ -121,7 +147,7 @@ export const endingId = (decision: string): string => deriveId('unrelieved', dec
 
 /** The fact that a reclaim ended above its target, with what is available and what holds the rest (M8). */
 export const pressureUnrelieved = (
-  deciding: Deciding,
+  deciding: Deciding<'node'>,
   ending: Pick<PressureUnrelieved, 'reclaim' | 'availableNow' | 'holders'>,
 ): PressureUnrelieved => ({
   type: 'fleetgc.node.pressure-unrelieved',
@@ -133,26 +159,13 @@ export const pressureUnrelieved = (
 });
 
 /** What every fact about a cluster has that is decided on. */
-export interface DecidableFact extends ClusterIdentity {
-  readonly id: string;
-  readonly takenAt: ClusterInstant;
-  readonly candidates: readonly JudgedCandidate[];
-}
+export type DecidableFact = DecidableEvent<'cluster'> & { readonly candidates: readonly JudgedCandidate[] };
 
 /** An object that gets a verdict; only facts about owners tell of these. */
 interface JudgedCandidate {
   readonly object: unknown;
   readonly references?: readonly unknown[];
   readonly cascades?: readonly unknown[];
-}
-
-/** One decision about a cluster: who decides, on what, under which policies. */
-export interface ClusterDeciding<Fact extends DecidableFact = DecidableFact> {
-  readonly decider: ClusterDecision['decider'];
-  readonly input: Input<Fact>;
-  readonly policies: { readonly hash: string };
-  /** The policy in force; `null` when none is. */
-  readonly record: ClusterPolicyRecord | null;
 }
 
 /** What a decider concludes from one fact: all of the decision record that is not identity. */
@@ -164,7 +177,7 @@ export interface ClusterConclusion {
 
 /** The record of a decision about a cluster, and the command that follows from it, if one does. */
 export function clusterDecisionOutputs(
-  deciding: ClusterDeciding,
+  deciding: Deciding<'cluster'>,
   conclusion: ClusterConclusion,
   command: ClusterCommand | null,
 ): DecidedOutputs {
@@ -174,21 +187,14 @@ export function clusterDecisionOutputs(
 }
 
 function clusterDecision(
-  deciding: ClusterDeciding,
+  deciding: Deciding<'cluster'>,
   { outcome, reason, verdicts }: ClusterConclusion,
   outputIds: readonly string[],
 ): Omit<ClusterDecision, 'outputSha256'> {
-  const { decider, input, policies, record } = deciding;
   return {
     type: 'fleetgc.cluster.decision',
-    version: 1,
-    id: decisionId(deciding),
-    ...clusterIdentityOf(input.event),
-    takenAt: input.event.takenAt,
-    decider,
-    input: inputReference(input),
-    policy: record && policyReference(record, policies),
-    policySetHash: policies.hash,
+    ...clusterIdentityOf(deciding.input.event),
+    ...decisionHeader(deciding),
     outcome,
     reason,
     verdicts: [...verdicts],
@@ -197,26 +203,18 @@ function clusterDecision(
 }
 
 /** The command that such a decision gives; `record` is the policy in force, and there is at least one item. */
-export function clusterCommand(
-  deciding: ClusterDeciding,
+export const clusterCommand = (
+  deciding: Deciding<'cluster'>,
   record: ClusterPolicyRecord,
   items: readonly ClusterCommandItem[],
-): ClusterCommand {
-  const { event } = deciding.input;
-  const decision = decisionId(deciding);
-  return {
-    type: 'fleetgc.cluster.command',
-    version: CLUSTER_COMMAND_VERSION,
-    id: deriveId('command', decision),
-    ...clusterIdentityOf(event),
-    decisionId: decision,
-    factId: event.id,
-    takenAt: event.takenAt,
-    lifetimeMs: record.policy.commandLifetimeMs,
-    policy: policyReference(record, deciding.policies),
-    items: [...items],
-  };
-}
+): ClusterCommand => ({
+  type: 'fleetgc.cluster.command',
+  version: CLUSTER_COMMAND_VERSION,
+  ...clusterIdentityOf(deciding.input.event),
+  ...commandBase(deciding, record),
+  factId: deciding.input.event.id,
+  items: [...items],
+});
 
 const clusterIdentityOf = ({ cluster, clusterInstance }: ClusterIdentity): ClusterIdentity => ({
   cluster,

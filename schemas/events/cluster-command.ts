@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
-import { PolicyReference } from './command.ts';
-import { EventId } from './event-id.ts';
-import { ClusterIdentity, ObjectUid } from './identity.ts';
+import { ClusterObject, ObjectText } from './cluster-objects.ts';
+import { ObjectUid } from './identity.ts';
 import { MAX_CANDIDATE_REFERENCES } from './ownership.ts';
+import { ABOUT, commandHeader } from './subject-headers.ts';
 
 /** Why a pod goes, whatever its owners (cluster J3, J5, J8, J9). */
 export const PodRemovalCause = z.enum(['terminated', 'out-of-service', 'node-gone', 'unscheduled']);
@@ -12,11 +11,6 @@ export type PodRemovalCause = z.infer<typeof PodRemovalCause>;
 export const CLUSTER_COMMAND_VERSION = 1;
 /** @limit Objects in one cluster command. Keep it at or above `MAX_CANDIDATES`. */
 export const MAX_CLUSTER_COMMAND_ITEMS = 500;
-/**
- * No command is carried out later than this after its fact was taken, whatever it says.
- * @limit Age of its fact after which a cluster command is refused.
- */
-export const MAX_CLUSTER_COMMAND_LIFETIME_MS = 600_000;
 
 /** What becomes of the dependents of an object that is deleted. */
 export const Propagation = z.enum(['Background', 'Foreground', 'Orphan']);
@@ -83,17 +77,7 @@ export type ClusterCommandItem = z.infer<typeof ClusterCommandItem>;
  */
 export const ClusterCommand = z.strictObject({
   type: z.literal('fleetgc.cluster.command'),
-  version: z.literal(CLUSTER_COMMAND_VERSION),
-  /** Derived from the fact, the policies and the decider, so a redelivered fact gives the same command. */
-  id: EventId,
-  ...ClusterIdentity.shape,
-  decisionId: EventId,
-  /** Of the fact that was decided on. */
-  factId: EventId,
-  /** `takenAt` of the fact. */
-  takenAt: ClusterInstant,
-  lifetimeMs: z.int().positive().max(MAX_CLUSTER_COMMAND_LIFETIME_MS),
-  policy: PolicyReference,
+  ...commandHeader(ABOUT.cluster, CLUSTER_COMMAND_VERSION),
   items: z.array(ClusterCommandItem).min(1).max(MAX_CLUSTER_COMMAND_ITEMS),
 });
 export type ClusterCommand = z.infer<typeof ClusterCommand>;

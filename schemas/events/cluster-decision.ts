@@ -1,10 +1,6 @@
 import { z } from 'zod';
-import { ClusterInstant } from './cluster-objects.ts';
-import { PolicyReference } from './command.ts';
-import { ClusterDeciderName } from './deciders.ts';
-import { DecisionInput, Fact } from './decision-parts.ts';
-import { EventId } from './event-id.ts';
-import { ClusterIdentity } from './identity.ts';
+import { Fact } from './decision-parts.ts';
+import { ABOUT, decisionHeader } from './subject-headers.ts';
 
 /** What was decided for one candidate, by its position in the fact, with the rule and what it used. */
 export const ClusterVerdict = z.object({
@@ -34,15 +30,7 @@ export type ClusterDecisionOutcome = z.infer<typeof ClusterDecisionOutcome>;
 /** Fact: one decision about one message of a cluster, acknowledged before its command is sent. */
 export const ClusterDecision = z.object({
   type: z.literal('fleetgc.cluster.decision'),
-  version: z.literal(1),
-  id: EventId,
-  ...ClusterIdentity.shape,
-  takenAt: ClusterInstant,
-  decider: z.object({ name: ClusterDeciderName, version: z.string() }),
-  input: DecisionInput,
-  /** `null` when no policy selects the cluster, or a pause outranks them. */
-  policy: PolicyReference.nullable(),
-  policySetHash: z.string(),
+  ...decisionHeader(ABOUT.cluster),
   outcome: ClusterDecisionOutcome,
   /** For people: why, where the outcome alone does not say it. */
   reason: z.string(),

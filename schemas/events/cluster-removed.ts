@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ClusterObject, ObjectText } from './cluster-objects.ts';
-import { executorHeader } from './cluster-result.ts';
 import { EventId } from './event-id.ts';
 import { ObjectUid } from './identity.ts';
+import { ABOUT, resultHeader } from './subject-headers.ts';
 
 /**
  * A manifest as the text of a record, where each quotation mark takes two bytes: etcd takes objects of 1.5 MiB. With all that stands
@@ -30,7 +30,7 @@ export type ManifestLeftOut = z.infer<typeof ManifestLeftOut>;
  */
 export const ClusterRemoved = z.object({
   type: z.literal('fleetgc.cluster.removed'),
-  ...executorHeader,
+  ...resultHeader(ABOUT.cluster),
   decisionId: EventId,
   /** In the state that is deleted, and no other one. */
   object: ClusterObject,

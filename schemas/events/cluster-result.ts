@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS, OwnRuleName } from './cluster-command.ts';
-import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
+import { ClusterObject, ObjectText } from './cluster-objects.ts';
 import { Fact } from './decision-parts.ts';
 import { EventId } from './event-id.ts';
-import { ClusterIdentity, ObjectUid } from './identity.ts';
+import { ObjectUid } from './identity.ts';
+import { ABOUT, resultHeader } from './subject-headers.ts';
 
 /** For people; what is longer is cut. */
 const Message = z.string().max(1_000);
@@ -119,16 +120,6 @@ export type NodeFound = z.infer<typeof NodeFound>;
 /** Of so many owners of an object it is told what they were found to be. */
 export const MAX_OWNERS_TOLD = 10;
 
-/** Of all that an executor of a cluster tells about a command. */
-export const executorHeader = {
-  version: z.literal(1),
-  id: EventId,
-  ...ClusterIdentity.shape,
-  /** When the executor last heard from the API server; `null` where it never did. */
-  at: ClusterInstant.nullable(),
-  commandId: EventId,
-} as const;
-
 /** An object of a command, in the state in which the command names it, and what is to be done with it. */
 export const orderedObject = {
   object: ClusterObject,
@@ -141,7 +132,7 @@ export const orderedObject = {
 /** Fact: what came of objects of one command; a command has as many of these as it takes. */
 export const ClusterObjectResults = z.object({
   type: z.literal('fleetgc.cluster.object-results'),
-  ...executorHeader,
+  ...resultHeader(ABOUT.cluster),
   decisionId: EventId,
   /** Names the process that did it, as its intent does. Releases that wrote no intents did not give it. */
   executor: EventId.optional(),
@@ -167,7 +158,7 @@ export type ClusterObjectResults = z.infer<typeof ClusterObjectResults>;
 /** Fact: what came of a command, after the results of its objects. */
 export const ClusterCommandResult = z.object({
   type: z.literal('fleetgc.cluster.command-result'),
-  ...executorHeader,
+  ...resultHeader(ABOUT.cluster),
   /** `null` where what came was no command and named none. */
   decisionId: EventId.nullable(),
   /** As in `object-results`. */

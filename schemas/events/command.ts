@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { EventId } from './event-id.ts';
-import { NodeIdentity } from './identity.ts';
 import type { ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
-import { Instant } from './time.ts';
+import { ABOUT, commandHeader } from './subject-headers.ts';
 
 /** The version of command that this release writes, and those that its executor carries out. */
 export const COMMAND_VERSION = 1;
@@ -23,24 +21,6 @@ export const MAX_OBJECT_ID_BYTES = 300;
  * @limit Size of a node command. `JOURNAL_BYTES` follows from it.
  */
 export const MAX_COMMAND_BYTES = 48 * 1024;
-/**
- * No command is carried out later than this after its inventory was taken, whatever it says.
- * @limit Age of its inventory after which a command is refused.
- */
-export const MAX_COMMAND_LIFETIME_MS = 600_000;
-
-/**
- * Names the policy that decided: its name, its version for people to speak of, its content hash, which alone identifies it,
- * and the hash of all policies of that moment.
- */
-export const PolicyReference = z.strictObject({
-  name: z.string(),
-  version: z.int().positive(),
-  hash: z.string(),
-  setHash: z.string(),
-});
-export type PolicyReference = z.infer<typeof PolicyReference>;
-
 /**
  * Bytes that a reclaim could not touch, by the reason. `waiting` may go in a later round, `held` once a pause or the node's own
  * file does not hold it any more; `not-images` is the space that no image accounts for.
@@ -68,16 +48,7 @@ const ObjectId = z.string().min(1).max(MAX_OBJECT_ID_LENGTH);
 
 const header = {
   type: z.literal('fleetgc.node.command'),
-  version: z.literal(COMMAND_VERSION),
-  /** Derived from the inventory, the policy and the decider, so a redelivered inventory gives the same command. */
-  id: EventId,
-  ...NodeIdentity.shape,
-  decisionId: EventId,
-  inventoryId: EventId,
-  /** `takenAt` of the inventory. */
-  takenAt: Instant,
-  lifetimeMs: z.int().positive().max(MAX_COMMAND_LIFETIME_MS),
-  policy: PolicyReference,
+  ...commandHeader(ABOUT.node, COMMAND_VERSION),
   reclaim: Reclaim.nullable(),
 };
 

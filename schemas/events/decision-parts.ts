@@ -14,5 +14,17 @@ export type DecisionInput = z.infer<typeof DecisionInput>;
 export const MessageReference = DecisionInput.omit({ sha256: true });
 export type MessageReference = z.infer<typeof MessageReference>;
 
+/**
+ * Names the policy that decided: its name, its version for people to speak of, its content hash, which alone identifies it,
+ * and the hash of all policies of that moment.
+ */
+export const PolicyReference = z.strictObject({
+  name: z.string(),
+  version: z.int().positive(),
+  hash: z.string(),
+  setHash: z.string(),
+});
+export type PolicyReference = z.infer<typeof PolicyReference>;
+
 /** What a rule used. */
 export const Fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);

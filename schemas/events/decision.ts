@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { ClusterDecision } from './cluster-decision.ts';
-import { PolicyReference } from './command.ts';
-import { DecisionInput, Fact, MessageReference } from './decision-parts.ts';
-import { EventId } from './event-id.ts';
-import { NodeIdentity, type SubjectKind } from './identity.ts';
-import { DeciderName, ObjectKind } from './object-kinds.ts';
+import { Fact, MessageReference } from './decision-parts.ts';
+import type { SubjectKind } from './identity.ts';
+import { ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
-import { Instant } from './time.ts';
+import { ABOUT, decisionHeader } from './subject-headers.ts';
 
 /** What was decided for one object, by its position in the list of its kind, with the rule and the facts it used. */
 export const Verdict = z.object({
@@ -47,15 +45,7 @@ export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
 /** Fact: one decision about one message of a node, acknowledged before its command is sent. */
 export const Decision = z.object({
   type: z.literal('fleetgc.node.decision'),
-  version: z.literal(1),
-  id: EventId,
-  ...NodeIdentity.shape,
-  takenAt: Instant,
-  decider: z.object({ name: DeciderName, version: z.string() }),
-  input: DecisionInput,
-  /** `null` when no policy selects the node, a pause outranks them, or none was asked since the message was overtaken. */
-  policy: PolicyReference.nullable(),
-  policySetHash: z.string(),
+  ...decisionHeader(ABOUT.node),
   outcome: DecisionOutcome,
   /** For people: why, where the outcome alone does not say it. */
   reason: z.string(),
@@ -87,3 +77,6 @@ export const DECISIONS = {
   node: Decision,
   cluster: ClusterDecision,
 } as const satisfies { readonly [Kind in SubjectKind]: z.ZodObject<{ type: z.ZodLiteral<string> }> };
+
+/** The record of a decision about such a subject. */
+export type DecisionAbout<Kind extends SubjectKind> = z.infer<(typeof DECISIONS)[Kind]>;

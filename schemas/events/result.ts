@@ -5,6 +5,7 @@ import { FilesystemName, Uint64 } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
 import { ObjectKind, RemovalKind } from './object-kinds.ts';
 import { Reclaim, ReclaimTarget } from './reclaim.ts';
+import { ABOUT, resultHeader } from './subject-headers.ts';
 import { Instant } from './time.ts';
 
 /** Why a command as a whole was not carried out. */
@@ -67,11 +68,7 @@ export const Measured = z.object({ filesystem: FilesystemName, beforeBytes: Uint
 export type Measured = z.infer<typeof Measured>;
 
 const header = {
-  version: z.literal(1),
-  id: EventId,
-  ...NodeIdentity.shape,
-  at: Instant,
-  commandId: EventId,
+  ...resultHeader(ABOUT.node),
   decisionId: EventId,
   inventoryId: EventId,
   /** `memory` when the state directory could not be written. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS, OwnRuleName, Propagation } from '../events/cluster-command.ts';
+import { OwnRuleName, Propagation } from '../events/cluster-command.ts';
 import { LabelName, LabelValue } from '../events/label.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../events/subject-headers.ts';
 import {
   type ClusterPolicy,
   Collector,
@@ -251,7 +252,7 @@ const Fields = z.strictObject(
       ),
     undoExcept: kindsWritten.default([]).describe('Kinds of which undo keeps no more than the name.'),
     commandLifetime: duration
-      .refine((ms) => ms >= 1_000 && ms <= MAX_CLUSTER_COMMAND_LIFETIME_MS, {
+      .refine((ms) => ms >= 1_000 && ms <= MAX_COMMAND_LIFETIME_MS, {
         error: 'must be from 1s to 10m',
       })
       .prefault(CLUSTER_POLICY_DEFAULTS.commandLifetime)

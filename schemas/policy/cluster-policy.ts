@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
 import { ClusterName } from '../events/identity.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../events/subject-headers.ts';
 import { MAX_LIST_ENTRIES } from './image-pattern.ts';
 import { MAX_RULES, OwnRule } from './own-rule.ts';
 
@@ -54,7 +54,7 @@ export const ClusterPolicy = z.strictObject({
   /** Not there where the policy has none. */
   rules: z.array(OwnRule).min(1).max(MAX_RULES).optional(),
   /** How long a command of this policy may be carried out after its fact was taken. */
-  commandLifetimeMs: z.int().min(1_000).max(MAX_CLUSTER_COMMAND_LIFETIME_MS),
+  commandLifetimeMs: z.int().min(1_000).max(MAX_COMMAND_LIFETIME_MS),
 });
 export type ClusterPolicy = z.infer<typeof ClusterPolicy>;
 

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { ClusterAction, Propagation } from '../events/cluster-command.ts';
 import { ClusterDecision, ClusterDecisionOutcome, ClusterVerdict } from '../events/cluster-decision.ts';
 import { ClusterObjectOutcome, ClusterObjectResults } from '../events/cluster-result.ts';
-import { PolicyReference } from '../events/command.ts';
-import { DecisionInput, Fact } from '../events/decision-parts.ts';
+import { DecisionInput, Fact, PolicyReference } from '../events/decision-parts.ts';
 import { ClusterName } from '../events/identity.ts';
 import { GoneHow, ReferenceState, SettledCandidate } from '../events/ownership.ts';
 

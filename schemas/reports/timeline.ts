@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Holder, PolicyReference } from '../events/command.ts';
+import { Holder } from '../events/command.ts';
 import { Decision, DecisionOutcome } from '../events/decision.ts';
-import { DecisionInput, Fact } from '../events/decision-parts.ts';
+import { DecisionInput, Fact, PolicyReference } from '../events/decision-parts.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import { InventoryProblem } from '../events/inventory.ts';
 import { ObjectKind } from '../events/object-kinds.ts';

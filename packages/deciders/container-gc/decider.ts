@@ -27,7 +27,7 @@ export const decider: DecisionService<'node'> = {
  * action, or the fact that a reclaim missed its target.
  */
 function followUpOf(
-  deciding: Deciding<Inventory>,
+  deciding: Deciding<'node', Inventory>,
   record: PolicyRecord,
   conclusion: ContainerConclusion,
 ): FollowUp | null {
@@ -40,7 +40,7 @@ function followUpOf(
 }
 
 const containerRemoval = (
-  deciding: Deciding<Inventory>,
+  deciding: Deciding<'node', Inventory>,
   record: PolicyRecord,
   { items, reclaim }: ContainerConclusion,
 ): ContainerRemoval => ({

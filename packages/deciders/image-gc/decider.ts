@@ -18,7 +18,7 @@ export const decider: DecisionService<'node'> = {
 
 /** After the record comes the command to remove images, or the fact that a reclaim missed its target. */
 function followUpOf(
-  deciding: Deciding<Inventory>,
+  deciding: Deciding<'node', Inventory>,
   record: PolicyRecord,
   conclusion: ImageConclusion,
 ): FollowUp | null {
@@ -30,7 +30,7 @@ function followUpOf(
 }
 
 const imageRemoval = (
-  deciding: Deciding<Inventory>,
+  deciding: Deciding<'node', Inventory>,
   record: PolicyRecord,
   { items, holders, reclaim }: ImageConclusion,
 ): ImageRemoval => ({

@@ -5,15 +5,9 @@ import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { deriveId } from '../../canonical/ids.ts';
 import type { Conclusion } from '../../decision/conclusion.ts';
-import { gateFor } from '../../decision/gate.ts';
+import { gatedHandler } from '../../decision/gate.ts';
 import { type DecidedOutputs, type Input, nodeOutput, type PureHandler } from '../../decision/handler.ts';
-import {
-  type DecidableEvent,
-  type Deciding,
-  decisionId,
-  decisionOutputs,
-  observeOrder,
-} from '../../decision/record.ts';
+import { type Deciding, decisionId, decisionOutputs, observeOrder } from '../../decision/record.ts';
 import type { DecisionService } from '../../service/decision-writing.ts';
 import { DECIDER, decide } from './decide.ts';
 import type { NewReclaim } from './rules/finding.ts';
@@ -22,12 +16,13 @@ import type { NewReclaim } from './rules/finding.ts';
 export type PressureEvent = DiskStats | ReclaimContinues;
 
 /** One of them in; a decision record and, when a reclaim begins or goes on, one order to observe out. */
-export const pressureHandler =
-  (policies: () => PolicySet): PureHandler<PressureEvent> =>
-  ({ event, ...input }) =>
+export const pressureHandler = (policies: () => PolicySet): PureHandler<PressureEvent> => {
+  const begin = beginReclaim(policies);
+  return ({ event, ...input }) =>
     event.type === 'fleetgc.node.disk-stats'
-      ? begin({ event, ...input }, policies())
+      ? begin({ event, ...input })
       : goOn({ event, ...input }, policies());
+};
 
 /** Of all results only one kind is decided on. */
 export const resultsHandler = (policies: () => PolicySet): PureHandler<EventOf<'results'>> => {
@@ -36,17 +31,18 @@ export const resultsHandler = (policies: () => PolicySet): PureHandler<EventOf<'
     event.type === 'fleetgc.node.reclaim-continues' ? handle({ event, ...input }) : [];
 };
 
-function begin(input: Input<DiskStats>, policies: PolicySet): DecidedOutputs {
-  const gate = gateFor(policies, input.event);
-  const deciding: Deciding = { decider: DECIDER, input, policies, record: gate.record };
-  if (gate.kind === 'closed') return outputs(deciding, { ...gate, reclaim: null });
-  const { begin: newReclaim, ...decided } = decide(input.event, gate.record.policy);
-  return outputs(deciding, { ...decided, reclaim: newReclaim && firstStep(deciding, newReclaim) });
-}
+const beginReclaim = gatedHandler<'node', DiskStats>({
+  decider: DECIDER,
+  closed: (deciding, gate) => outputs(deciding, { ...gate, reclaim: null }),
+  open: (deciding, { policy }) => {
+    const { begin, ...decided } = decide(deciding.input.event, policy);
+    return outputs(deciding, { ...decided, reclaim: begin && firstStep(deciding, begin) });
+  },
+});
 
 /** Whether a policy or a pause still lets anything go is decided on the inventory that answers the order. */
 function goOn(input: Input<ReclaimContinues>, policies: PolicySet): DecidedOutputs {
-  const deciding: Deciding<ReclaimContinues> = { decider: DECIDER, input, policies, record: null };
+  const deciding: Deciding<'node', ReclaimContinues> = { decider: DECIDER, input, policies, record: null };
   const { event } = input;
   return outputs(deciding, {
     outcome: 'ordered',
@@ -59,7 +55,7 @@ function goOn(input: Input<ReclaimContinues>, policies: PolicySet): DecidedOutpu
 type Answer = Pick<Conclusion, 'outcome' | 'reason' | 'notBelieved' | 'reclaim'>;
 
 /** Where there is a reclaim it is ordered. */
-function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): DecidedOutputs {
+function outputs(deciding: Deciding<'node'>, answer: Answer): DecidedOutputs {
   const { outcome, reason, notBelieved, reclaim } = answer;
   const order = reclaim && observeOrder(deciding, reclaim);
   const conclusion: Conclusion = {
@@ -74,7 +70,7 @@ function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): DecidedOut
 }
 
 /** A reclaim begins with the first of its actions. */
-const firstStep = (deciding: Deciding, newReclaim: NewReclaim): Reclaim => ({
+const firstStep = (deciding: Deciding<'node'>, newReclaim: NewReclaim): Reclaim => ({
   id: deriveId('reclaim', decisionId(deciding)),
   ...newReclaim,
   round: 1,

@@ -25,10 +25,10 @@ import { parseBelieved } from '../../../packages/records/parse/parse-believed.ts
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import { readPartition } from '../../../packages/records/read-log.ts';
 import type { Trust } from '../../../packages/records/trust/trust.ts';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import { EventId } from '../../../schemas/events/event-id.ts';
 import { type ClusterIdentity, SUBJECTS } from '../../../schemas/events/identity.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/subject-headers.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
@@ -74,7 +74,7 @@ const subscriptionOf = (
   assignment: {
     kind: 'key',
     key: SUBJECTS.cluster.keyOf(identity),
-    lookBackMs: MAX_CLUSTER_COMMAND_LIFETIME_MS,
+    lookBackMs: MAX_COMMAND_LIFETIME_MS,
   },
 });
 

@@ -17,9 +17,10 @@ import type { DeadLetters } from '../../../packages/records/dead-letters/dead-le
 import type { OnRejection } from '../../../packages/records/decide.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import type { Trust } from '../../../packages/records/trust/trust.ts';
-import { type Command, MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/subject-headers.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { openBackoff } from './backoff.ts';

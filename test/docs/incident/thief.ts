@@ -3,13 +3,11 @@ import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
 import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { readKeyFile } from '../../../packages/records/trust/private-key.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
-import {
-  type Command,
-  MAX_COMMAND_LIFETIME_MS,
-  type PolicyReference,
-} from '../../../schemas/events/command.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { PolicyReference } from '../../../schemas/events/decision-parts.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/subject-headers.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { readTopic } from '../../cli/read-topic.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import {
   type ClusterConclusion,
-  type ClusterDeciding,
   clusterCommand,
   clusterDecisionOutputs,
+  type Deciding,
 } from '../../../packages/decision/record.ts';
 import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
@@ -14,7 +14,7 @@ import { ownership } from '../../fixtures/ownership.ts';
 import { outputHash } from '../../support/output-hash.ts';
 
 const record = clusterPolicyRecord({ commandLifetimeMs: 90_000 });
-const deciding: ClusterDeciding = {
+const deciding: Deciding<'cluster'> = {
   decider: { name: 'graph-gc', version: '1' },
   input: input('clusterOwnership', ownership()),
   policies: { hash: 'c'.repeat(64) },
@@ -70,11 +70,11 @@ test('the command says what was decided on, under which policy, and for how long
 });
 
 test('a redelivered fact gives the same texts, and other bytes or policies other ids', () => {
-  const textsOf = (given: ClusterDeciding): readonly string[] =>
+  const textsOf = (given: Deciding<'cluster'>): readonly string[] =>
     clusterDecisionOutputs(given, conclusion, clusterCommand(given, record, [clusterItem()]))
       .flat()
       .map(({ text }) => text);
-  const idsOf = (given: ClusterDeciding): readonly string[] =>
+  const idsOf = (given: Deciding<'cluster'>): readonly string[] =>
     clusterDecisionOutputs(given, conclusion, clusterCommand(given, record, [clusterItem()]))
       .flat()
       .map(({ event }) => event.id);

@@ -16,7 +16,7 @@ import { policyRecord } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { outputHash } from '../../support/output-hash.ts';
 
-const deciding: Deciding = {
+const deciding: Deciding<'node'> = {
   decider: { name: 'image-gc', version: '1' },
   input: input('inventory', inventory()),
   policies: { hash: 'c'.repeat(64) },

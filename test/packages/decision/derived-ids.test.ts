@@ -21,7 +21,7 @@ import { policyRecord } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 
 const ANSWERING = { nodeInstance: 'instance-1', commandId: 'command-1' };
-const deciding: Deciding<Inventory> = {
+const deciding: Deciding<'node', Inventory> = {
   decider: { name: 'image-gc', version: '1' },
   input: input('inventory', inventory()),
   policies: { hash: 'c'.repeat(64) },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type NewerEvent, overtakes } from '../../../packages/decision/overtaking.ts';
-import { MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
 import { OBSERVE_LIFETIME_MS } from '../../../schemas/events/observe.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/subject-headers.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { incompleteInventory, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';

@@ -1,7 +1,7 @@
-import { MAX_COMMAND_LIFETIME_MS } from '../../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { OBSERVE_LIFETIME_MS } from '../../../../schemas/events/observe.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../../../schemas/events/subject-headers.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { image, incompleteInventory, inventory } from '../../../fixtures/inventory.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';

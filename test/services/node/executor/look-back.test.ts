@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { openEmbeddedLog } from '../../../../packages/log/embedded.ts';
-import { MAX_COMMAND_LIFETIME_MS } from '../../../../schemas/events/command.ts';
+import { MAX_COMMAND_LIFETIME_MS } from '../../../../schemas/events/subject-headers.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { nodeSubscription } from '../../../../services/node/executor/run.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
