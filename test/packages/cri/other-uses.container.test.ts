@@ -6,15 +6,18 @@ import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import { readListing } from '../../../packages/cri/listing.ts';
 import { imageUsage } from '../../../packages/cri/usage.ts';
+import { Plan } from '../../../schemas/reports/plan.ts';
 import { createNetwork } from '../../support/network.ts';
 import { type ContainerdNode, startContainerdNode } from '../../support/nodes/containerd-node.ts';
 import { connectWorkload } from '../../support/nodes/cri-workload.ts';
 import { type PushedImage, type Registry, startRegistry } from '../../support/nodes/registry.ts';
+import { runPod } from '../../support/pods.ts';
 import type { ContainerdRuntime } from '../../support/toolchain/versions.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { SETTLE_MS } from './contract/node.ts';
 
 const START_MS = 600_000;
+const MEBIBYTE = 1024 * 1024;
 const RUNTIMES: readonly ContainerdRuntime[] = ['containerd-2.4.2', 'containerd-1.6'];
 
 describe.each(RUNTIMES)('what %s has in use beside CRI', (runtime) => {
@@ -127,6 +130,35 @@ describe.each(RUNTIMES)('what %s has in use beside CRI', (runtime) => {
     };
     const id = await workload.createContainer(sandboxId, pod, { ...spec, imageMounts: [] });
     expect(await usersOf(image)).toEqual([`container ${id}`]);
+  });
+
+  test('can be planned for from inside, which removes nothing and leaves nothing behind', async () => {
+    using reader = connectReader(node.endpoint);
+    using workload = connectWorkload(node.endpoint);
+    const pushed = await registry.push('team/planned', '1', MEBIBYTE);
+    await workload.pullImage(pushed.reference);
+    const imported = await node.importImage({ name: 'docker.io/local/planned:1' });
+    const { containerId } = await runPod(node, { name: 'planned', image: 'docker.io/local/planned:1' });
+    const unused = await node.importImage({ name: 'docker.io/local/unused:1', ballastBytes: MEBIBYTE });
+    const named = await node.importImage({ name: 'docker.io/local/named:1', withDigest: true });
+    const policy =
+      'name: all\nmode: enforce\nimageGCHighThresholdPercent: 1\nimageGCLowThresholdPercent: 0\nimageMinimumGCAge: -1s\n';
+
+    const output = await node.exec([
+      ...['sh', '-c', 'printf "$0" | /opt/fleetgc/bin/fleetgc plan --policy - -o json 2>/dev/null'],
+      policy.replaceAll('\n', '\\n'),
+    ]);
+    const { remove, keep, status } = Plan.parse(JSON.parse(output));
+
+    expect(status).toBe('planned');
+    expect(remove.map(({ id, rule }) => [id, rule])).toContainEqual([pushed.id, 'D11']);
+    const keptBy = new Map(keep.map(({ id, rule }) => [id, rule]));
+    const rules = [imported, unused, named, containerId].map((id) => keptBy.get(id));
+    expect(rules).toEqual(['C8', 'M11', 'M12', 'G3']);
+    expect((await reader.listImages()).map(({ id }) => id)).toEqual(
+      expect.arrayContaining(remove.map(({ id }) => id)),
+    );
+    expect(await node.exec(['ls', '-A', '/var/lib/fleetgc'])).toBe('');
   });
 });
 

@@ -34,16 +34,6 @@ export async function podsOf(node: ContainerdNode): Promise<readonly KubeletPodS
   return PodList.parse(JSON.parse(await getPlain(node, '/pods'))).items ?? [];
 }
 
-const Statistics = z.object({
-  node: z.object({ runtime: z.object({ imageFs: z.object({ capacityBytes: z.int() }) }) }),
-});
-
-/** Capacity of the disk of images, as the kubelet reads it; rejects while it has no statistics. */
-export async function imageDiskBytes(node: ContainerdNode): Promise<number> {
-  const { node: told } = Statistics.parse(JSON.parse(await getPlain(node, '/stats/summary')));
-  return told.runtime.imageFs.capacityBytes;
-}
-
 /** How often the kubelet has listed what the runtime holds, by which it learns of deaths. */
 export async function relistings(node: ContainerdNode): Promise<number> {
   const [, count] =

@@ -4,7 +4,6 @@ import { type ContainerdNode, startContainerdNode } from './containerd-node.ts';
 import {
   followHealth,
   type HealthAnswers,
-  imageDiskBytes,
   type KubeletPodStatus,
   podsOf,
   previousLog,
@@ -36,8 +35,6 @@ export interface Kubelet {
   pod(name: string): Promise<KubeletPodStatus | null>;
   /** What `kubectl logs --previous` shows of a container. Rejects where it finds none. */
   previousLog(pod: string, container: string): Promise<string>;
-  /** Capacity of the disk of images, as it reads it; rejects while it has no statistics. */
-  imageDiskBytes(): Promise<number>;
   /** Asks for its health every second, as whoever would restart it does, until it is disposed of. */
   followHealth(): Promise<HealthAnswers>;
   /** How often its process has listed what the runtime holds, by which it learns of deaths. */
@@ -89,7 +86,6 @@ async function startKubelet(
     pod: async (name) =>
       (await pods()).find(({ metadata }) => metadata.name === `${name}-${node.name}`) ?? null,
     previousLog: (pod, container) => previousLog(node, `${pod}-${node.name}`, container),
-    imageDiskBytes: () => imageDiskBytes(node),
     followHealth: () => followHealth(node),
     relistings: () => relistings(node),
     restart: async () => {
