@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { Wait } from 'testcontainers';
 import { type ContainerControl, controlOf, started, TestContainer } from '../container.ts';
 import type { TestNetwork } from '../network.ts';
 import { patiently } from '../patience.ts';
+import { cacheDirectory } from '../toolchain/cache.ts';
 import { ensureToolchain } from '../toolchain/toolchain.ts';
 import { KAFKA_IMAGE } from '../toolchain/versions.ts';
 import { waitUntil } from '../wait-until.ts';
@@ -59,10 +60,15 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rmSync(launch.files, { recursive: true, force: true }));
   writeFileSync(join(launch.files, 'server.properties'), propertiesFile(launch.properties));
-  const running = await started(brokerContainer(launch));
+  const data = launch.data ?? join(launch.files, 'data');
+  mkdirSync(data, { recursive: true });
+  chmodSync(data, 0o777);
+  giveIdentity(data, launch);
+  const running = await started(brokerContainer(launch, data));
   const { remove, ...control } = await controlOf(running.getId());
   stack.defer(remove);
   await ready(launch.client);
+  keepIdentity(data, launch);
   const owned = stack.move();
   return {
     ...control,
@@ -74,11 +80,41 @@ export async function launchBroker(launch: Launch): Promise<Launched> {
   };
 }
 
-function brokerContainer(launch: Launch): TestContainer {
+/** Of a storage: who the broker is and what its cluster began with. Nothing of it changes. */
+const IDENTITY = ['meta.properties', 'bootstrap.checkpoint'] as const;
+
+const identityDirectory = (): string =>
+  cacheDirectory(`storage-of-${basename(KAFKA_IMAGE).replace(':', '-')}`);
+
+/** Whether its storage is formatted as that of every broker that is alone. */
+const isUsual = ({ command, properties }: Launch): boolean =>
+  command === RUN_BROKER &&
+  properties['node.id'] === '1' &&
+  !properties['controller.quorum.voters']?.includes(',');
+
+/** Formatting takes a Java machine of its own, so a storage gets the files that the first broker was formatted with. */
+function giveIdentity(data: string, launch: Launch): void {
+  const known = identityDirectory();
+  if (!isUsual(launch) || !IDENTITY.every((name) => existsSync(join(known, name)))) return;
+  for (const name of IDENTITY) {
+    copyFileSync(join(known, name), join(data, name));
+    chmodSync(join(data, name), 0o666);
+  }
+}
+
+function keepIdentity(data: string, launch: Launch): void {
+  if (!isUsual(launch)) return;
+  for (const name of IDENTITY) {
+    const kept = join(identityDirectory(), name);
+    if (existsSync(kept)) continue;
+    const begun = `${kept}.${process.pid}`;
+    copyFileSync(join(data, name), begun);
+    renameSync(begun, kept);
+  }
+}
+
+function brokerContainer(launch: Launch, data: string): TestContainer {
   const { port, morePorts = [], files, command, network, alias, heapMegabytes } = launch;
-  const data = launch.data ?? join(files, 'data');
-  mkdirSync(data, { recursive: true });
-  chmodSync(data, 0o777);
   const heap = `${heapMegabytes ?? HEAP_MEGABYTES}m`;
   const broker = new TestContainer(KAFKA_IMAGE)
     .withEnvironment({ CLUSTER_ID, KAFKA_HEAP_OPTS: `-Xms${heap} -Xmx${heap}` })

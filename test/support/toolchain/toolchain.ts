@@ -99,15 +99,31 @@ export function isNeed(text: string): text is Need {
   return Object.hasOwn(PREPARE, text);
 }
 
+/** What a run prepared for all of its processes, by name. */
+export const PREPARED = 'FLEETGC_TEST_PREPARED';
+
+const isPrepared = (need: Need): boolean => (process.env[PREPARED] ?? '').split(' ').includes(need);
+
+const preparing = new Map<Need, Promise<unknown>>();
+
+/** Once per process: a test asks again for each broker and node. */
+function prepare(need: Need): Promise<unknown> {
+  const begun = preparing.get(need) ?? PREPARE[need]();
+  preparing.set(need, begun);
+  return begun;
+}
+
 /**
  * Makes sure that everything needed is there: found, or installed and built once and kept. Costs a second when it is.
  * Rejects with one sentence per missing part, which says what to install.
  */
 export async function ensureToolchain(needs: readonly Need[]): Promise<void> {
+  const missing = needs.filter((need) => !isPrepared(need));
+  if (missing.length === 0) return;
   await ensureDocker();
-  const prepared = await Promise.allSettled(needs.map((need) => PREPARE[need]()));
+  const prepared = await Promise.allSettled(missing.map(prepare));
   const failures = prepared.flatMap((outcome, i) =>
-    outcome.status === 'rejected' ? [`${needs[i]}: ${messageOf(outcome.reason)}`] : [],
+    outcome.status === 'rejected' ? [`${missing[i]}: ${messageOf(outcome.reason)}`] : [],
   );
   if (failures.length > 0) throw new Error(failures.join('\n'));
 }
