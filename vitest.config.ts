@@ -26,20 +26,20 @@ const WITHOUT_CONTAINERS = {
   hookTimeout: patiently(90_000),
 } as const;
 
-/** Each file has containers of its own; two at a time is what a machine with two cores bears. */
+/** Each file has containers of its own, which wait more than they compute: a machine with two cores bears four at a time. */
 const IN_CONTAINERS = {
   globalSetup: ['test/support/global-setup.ts'],
   env: TESTCONTAINERS_SETTINGS,
-  maxWorkers: 2,
+  maxWorkers: 4,
   sequence: { groupOrder: 2 },
   testTimeout: patiently(240_000),
   hookTimeout: patiently(300_000),
 };
 
 /**
- * The whole pipeline waits longest, and chaos plays many rounds, so these files begin first and the short ones fill the
- * end: what begins last keeps one worker busy while the other has nothing to do. Within a project it is as usual: what
- * took longest in the last run, and before the first one what is largest.
+ * The whole pipeline waits longest, chaos and comparisons play many rounds, and searches compute for minutes, so these files
+ * begin first and the short ones fill the end: what begins last keeps one worker busy while the others have nothing to do.
+ * Within a project it is as usual: what took longest in the last run, and before the first one what is largest.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -48,9 +48,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const LONG = /\/(bench|chaos|compare|deploy\/access|exhaustive)\//;
 const groupOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
 const placeOf = ({ project, moduleId }: TestSpecification): number =>
-  moduleId.includes('/test/chaos/') || project.name === 'e2e' ? 0 : 1;
+  project.name === 'e2e' || LONG.test(moduleId) ? 0 : 1;
 
 export default defineConfig({
   // As Node.js itself runs it: `using`, written anew for older ones, takes what it does not.

@@ -24,29 +24,34 @@ export interface Suite {
   run(context: SuiteContext): Promise<SuiteOutcome>;
 }
 
-/**
- * The tests that need no container: those that compute, beside those that mostly wait. The latter start what users start:
- * the program as `npm run build` makes it.
- */
-export const FAST_SUITES: readonly Suite[] = [
-  vitest(['unit']),
-  check('build', ['node', 'bin/build.ts']),
-  vitest(['waiting']),
-];
+/** What computes gives way to what waits beside it. */
+const GIVING_WAY = ['nice', '-n', '10'] as const;
 
-/** These need no container; any two may run side by side. */
+const UNIT = vitest(['unit'], GIVING_WAY);
+const WAITING = vitest(['waiting']);
+
+/** What tests start of ours is what users start: the program as `npm run build` makes it. */
+export const BUILD: Suite = check('build', ['node', 'bin/build.ts']);
+
+/** The tests that need no container: those that compute, beside those that mostly wait. */
+export const FAST_SUITES: readonly Suite[] = [UNIT, BUILD, WAITING];
+
+/** These need no container but the build; any two may run side by side. */
 export const LIGHT_SUITES: readonly Suite[] = [
-  ...FAST_SUITES,
+  UNIT,
+  WAITING,
   // The compiler of TypeScript 7. `typescript` stays 6 for what reads programs through its API, which 7 does not have.
   check('types', [
+    ...GIVING_WAY,
     'node',
     'node_modules/typescript-7/bin/tsc',
     '--incremental',
     '--tsBuildInfoFile',
     `${CACHE}/types.json`,
   ]),
-  check('lint', ['biome', 'check', '--error-on-warnings', '.']),
+  check('lint', [...GIVING_WAY, 'biome', 'check', '--error-on-warnings', '.']),
   check('arrows', [
+    ...GIVING_WAY,
     'depcruise',
     '--config',
     '.dependency-cruiser.mjs',
@@ -59,10 +64,9 @@ export const LIGHT_SUITES: readonly Suite[] = [
   ]),
 ];
 
-/** Two files at a time, of both projects together: either alone would wait for its last file with one worker idle. */
+/** Both projects together: either alone would wait for its last file with all other workers idle. */
 export const CONTAINER_SUITE: Suite = vitest(['container', 'e2e']);
 
-/** Two files at a time here too. */
 export const WORLD_SUITE: Suite = vitest(['world']);
 
 /** A program that passes or fails as one. */
@@ -76,8 +80,8 @@ function check(name: string, [program = '', ...args]: readonly string[]): Suite 
   };
 }
 
-/** Projects of vitest in one run, counted test by test. */
-export function vitest(projects: readonly string[]): Suite {
+/** Projects of vitest in one run, counted test by test. `through` are programs that start it, and their arguments. */
+export function vitest(projects: readonly string[], through: readonly string[] = []): Suite {
   return {
     name: projects.join(' and '),
     run: async (context) => {
@@ -85,8 +89,9 @@ export function vitest(projects: readonly string[]): Suite {
       const report = join(folder, 'report.json');
       const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
       try {
-        const args = ['run', ...projects.flatMap((project) => ['--project', project]), ...reporters];
-        const { ok, output } = await runChild('vitest', args, { ...context, silenceMs: SILENCE_MS });
+        const run = ['vitest', 'run', ...projects.flatMap((project) => ['--project', project]), ...reporters];
+        const [program = '', ...args] = [...through, ...run];
+        const { ok, output } = await runChild(program, args, { ...context, silenceMs: SILENCE_MS });
         const { passed, failed, problems } = countTests(readIfThere(report), ok);
         return { passed, failed, output: [output, ...problems].join('\n') };
       } finally {
