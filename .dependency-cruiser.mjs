@@ -573,8 +573,18 @@ const forbidden = [
       pathNot: [
         '^services/dashboard/page/',
         '^schemas/reports/',
-        '^packages/(documents/document\\.ts$|text/)',
+        '^packages/(documents/(document|cluster-life)\\.ts$|text/)',
       ],
+    },
+  },
+  {
+    name: 'documents-of-the-page-run-in-a-browser',
+    comment: 'Of schemas they know types, and how values are written.',
+    severity: 'error',
+    from: { path: '^packages/documents/(document|cluster-life|facts)\\.ts$' },
+    to: {
+      pathNot: ['^packages/(documents/(document|facts)\\.ts$|text/)', '^schemas/policy/value-text\\.ts$'],
+      dependencyTypesNot: ['type-only'],
     },
   },
   {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clusterEntryText } from '../../packages/documents/cluster-explanation.ts';
+import { clusterEntryText } from '../../packages/documents/cluster-life.ts';
 import {
   ClusterExplanation,
   ClusterObjectState,

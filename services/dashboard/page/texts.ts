@@ -1,11 +1,7 @@
 import { sizeText } from '../../../packages/text/size-text.ts';
 import type { DashboardFleet, DashboardProgress, NodeState } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardAction } from '../../../schemas/reports/dashboard-actions.ts';
-import type {
-  DashboardClusters,
-  GraphEdge,
-  GraphState,
-} from '../../../schemas/reports/dashboard-clusters.ts';
+import type { DashboardClusters, GraphState } from '../../../schemas/reports/dashboard-clusters.ts';
 
 /** What a state of a node is called. */
 const STATE_TEXT: Readonly<Record<NodeState, string>> = {
@@ -136,20 +132,6 @@ export const GRAPH_STATE_TEXT: Readonly<Record<GraphState, string>> = {
   gone: 'gone',
   there: 'there',
   unknown: 'not known',
-};
-
-/** What an object says of an owner, in words. */
-export const REFERENCE_TEXT: Readonly<Record<GraphEdge['state'], string>> = {
-  held: 'is there',
-  waiting: 'waits for its dependents',
-  orphaning: 'goes without its dependents',
-  gone: 'is gone',
-  unseen: 'is not there',
-  elsewhere: 'has the uid of another object',
-  unlisted: 'is of a kind that cannot be listed',
-  unresolved: 'is of a kind that is not served, or not for sure',
-  scope: 'has a namespace, and the object has none',
-  pending: 'is not known yet',
 };
 
 interface Named {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { entryText, factsText, reasonText } from '../../../packages/documents/explanation.ts';
+import { entryText, reasonText } from '../../../packages/documents/explanation.ts';
+import { factsText } from '../../../packages/documents/facts.ts';
 import type { ExplainedObject, TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 

@@ -1,9 +1,10 @@
 import { useCallback } from 'preact/hooks';
+import { OWNER_STATES } from '../../../../packages/documents/cluster-life.ts';
 import type { DashboardCluster } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { type CountColours, drawCounts } from '../curve.ts';
 import { Table } from '../document.tsx';
 import { Chart, ObjectLink, Section } from '../parts.tsx';
-import { countText, finalizerText, kindText, REFERENCE_TEXT } from '../texts.ts';
+import { countText, finalizerText, kindText } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 import { firstOf } from './cluster-held.tsx';
 
@@ -68,7 +69,7 @@ function BadReferences({ told: { cluster, census } }: Told) {
           columns={[
             ['Object', 'name', ({ object }) => <ObjectLink cluster={cluster} object={object} />],
             ['It names as owner', 'text', ({ owner: { kind, name, uid } }) => `${kind} ${name} (${uid})`],
-            ['Which', 'text', ({ state }) => REFERENCE_TEXT[state]],
+            ['Which', 'text', ({ state }) => OWNER_STATES[state]],
           ]}
         />
       )}

@@ -1,5 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { ClusterTimelineEntry } from '../../../../schemas/reports/cluster-explanation.ts';
+import { clusterEntryText, OWNER_STATES, outcomeText } from '../../../../packages/documents/cluster-life.ts';
+import type { ObjectLife } from '../../../../schemas/reports/cluster-explanation.ts';
 import type {
   DashboardObjectLife,
   DashboardOwnerGraph,
@@ -21,7 +22,7 @@ import {
   listGraph,
 } from '../owner-graph.ts';
 import { Fact, Section, Shown, Time } from '../parts.tsx';
-import { countText, GRAPH_STATE_TEXT, kindText, nameText, REFERENCE_TEXT } from '../texts.ts';
+import { countText, GRAPH_STATE_TEXT, kindText, nameText } from '../texts.ts';
 
 const EVERY_MS = 30_000;
 
@@ -52,7 +53,7 @@ export function ClusterObjectView({ cluster, uid }: Named) {
         <Shown answered={graph}>{(value) => <Graph graph={value} />}</Shown>
       )}
       <Section id="life" heading="What happened to it">
-        <Shown answered={life}>{(value) => <ObjectLife told={value} />}</Shown>
+        <Shown answered={life}>{(value) => <Explained told={value} />}</Shown>
       </Section>
     </>
   );
@@ -164,7 +165,7 @@ function ListedObject({ graph, listed, owner }: ListedObjectProps) {
       </a>
       {isNamedBefore ? ' (above already)' : `: ${GRAPH_STATE_TEXT[object.state]}`}
       {edge?.isDropped ? ', which does not name this owner any more' : null}
-      {edge === undefined || edge.isDropped ? null : `; says that its owner ${REFERENCE_TEXT[edge.state]}`}
+      {edge === undefined || edge.isDropped ? null : `; says that its owner ${OWNER_STATES[edge.state]}`}
       {object.more > 0 && !isNamedBefore ? `; and ${countText(object.more)} more beside it` : null}
       {dependents.length === 0 ? null : <NestedList graph={graph} all={dependents} owner={object.uid} />}
     </>
@@ -172,7 +173,7 @@ function ListedObject({ graph, listed, owner }: ListedObjectProps) {
 }
 
 /** What `fleetgc audit explain` tells of an object. */
-function ObjectLife({ told: { explanation, leftOut } }: { readonly told: DashboardObjectLife }) {
+function Explained({ told: { explanation, leftOut } }: { readonly told: DashboardObjectLife }) {
   switch (explanation.status) {
     case 'not-found':
       return <p>The event log does not name it.</p>;
@@ -199,85 +200,31 @@ function ObjectLife({ told: { explanation, leftOut } }: { readonly told: Dashboa
               {countText(leftOut)} earlier entries are left out: <code>fleetgc audit explain</code> tells all.
             </p>
           )}
-          {explanation.lives.map(({ uid, timeline }) => (
-            <Timeline key={uid} timeline={timeline} />
+          {explanation.lives.map((life) => (
+            <Life key={life.uid} life={life} />
           ))}
         </>
       );
   }
 }
 
-function Timeline({ timeline }: { readonly timeline: readonly ClusterTimelineEntry[] }) {
-  return (
+/** In the words of `fleetgc audit explain`. */
+const Life = ({ life }: { readonly life: ObjectLife }) => (
+  <>
+    <p>
+      {life.uid}: {outcomeText(life)}
+    </p>
     <Table
-      rows={timeline}
+      rows={life.timeline.map((entry) => ({ ...entry, told: clusterEntryText(entry) }))}
       keyOf={({ record, what }) => `${record.topic} ${record.offset} ${what}`}
       columns={[
-        ['When', 'time', (entry) => <EntryTime entry={entry} />],
-        ['What', 'text', whatText],
-        ['Why, and by what', 'text', whyText],
+        ['When', 'time', ({ loggedAtMs }) => loggedAtMs],
+        ['What', 'text', ({ told }) => told.word],
+        ['More', 'text', ({ told }) => told.text],
       ]}
     />
-  );
-}
-
-const EntryTime = ({ entry }: { readonly entry: ClusterTimelineEntry }) => (
-  <>
-    <Time ms={entry.loggedAtMs} />
-    {'times' in entry && entry.times > 1 ? (
-      <>
-        <br />
-        {entry.times} times, until <Time ms={entry.last.loggedAtMs} />
-      </>
-    ) : null}
   </>
 );
-
-const HOW = { first: 'reported', changed: 'reported again, changed', again: 'back' } as const;
-const SETTLED = { gone: 'gone', 'no-candidate': 'nothing has to be done any more' } as const;
-
-function whatText(entry: ClusterTimelineEntry): string {
-  switch (entry.what) {
-    case 'candidate':
-      return `${HOW[entry.how]}${entry.isBeingDeleted ? ', being deleted' : ''}`;
-    case 'owner':
-      return `named as owner by ${countText(entry.dependents)}`;
-    case 'verdict':
-      return entry.outcome === 'commanded' || entry.outcome === 'nothing-to-do'
-        ? `decided: ${entry.action}`
-        : `decided: ${entry.action} (${entry.outcome})`;
-    case 'command':
-      return `ordered: ${entry.action}`;
-    case 'result':
-      return `${entry.outcome}${entry.action === null ? '' : ` (${entry.action})`}`;
-    case 'settled':
-      return entry.byFleetGc ? 'gone, as FleetGC deleted it' : SETTLED[entry.how];
-  }
-}
-
-function whyText(entry: ClusterTimelineEntry): string {
-  switch (entry.what) {
-    case 'candidate':
-      return entry.owners
-        .map(({ kind, name, state }) => `owner ${kind} ${name} ${REFERENCE_TEXT[state]}`)
-        .join('; ');
-    case 'owner':
-      return `it ${REFERENCE_TEXT[entry.state]}`;
-    case 'verdict': {
-      const policy =
-        entry.policy === null ? '' : `; policy ${entry.policy.name}, version ${entry.policy.version}`;
-      return `${entry.because} (${entry.rule}), by ${entry.decider}${policy}`;
-    }
-    case 'command':
-      return `${entry.because} (${entry.rule})${entry.answered ? '' : '; no answer is known'}`;
-    case 'result':
-      return [entry.rule ?? '', entry.reason ?? '', entry.message ?? '']
-        .filter((part) => part !== '')
-        .join(': ');
-    case 'settled':
-      return '';
-  }
-}
 
 const DIRECTIONS: Readonly<Record<string, Direction>> = {
   ArrowUp: 'up',
