@@ -71,6 +71,12 @@ export interface Publication {
   readonly trace: TraceContext;
 }
 
+/** What CloudEvents has in no attribute: control characters, halves of characters, and what is no character. */
+const NO_ATTRIBUTE = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
+
+/** Of keys those of dead letters alone may be anything. */
+const isAttribute = (key: string): boolean => key !== '' && !NO_ATTRIBUTE.test(key);
+
 /** The event in CloudEvents' binary mode: attributes as headers, the event as the value. */
 export function toRecord(output: Output, { source, nowMs, trace }: Publication): OutgoingRecord {
   const { topic, key, event, text = textOf(output) } = output;
@@ -83,6 +89,7 @@ export function toRecord(output: Output, { source, nowMs, trace }: Publication):
       ce_id: event.id,
       ce_type: eventType(event),
       ce_source: source,
+      ...(isAttribute(key) && { ce_subject: key }),
       ce_time: new Date(nowMs).toISOString(),
       'content-type': 'application/json',
       ...trace,

@@ -12,6 +12,8 @@ export const EnvelopeHeaders = z.object({
   ce_type: z.string().min(1),
   /** Who published: `/fleetgc/<service>` or `/fleetgc/<cluster>/<node>`. */
   ce_source: z.string().min(1),
+  /** The record key; missing where that is no text that CloudEvents takes for an attribute. */
+  ce_subject: z.string().min(1).optional(),
   ce_time: z.string(),
   'content-type': z.literal('application/json'),
   /** W3C trace context, passed on from input to output. */

@@ -138,7 +138,7 @@ type Enveloped = Pick<EventOf<TopicId>, 'type' | 'version' | 'id'>;
 
 /** Where key or headers of a record disagree with its event, `expected` being the key that it must have. */
 export function disagreement(expected: string, event: Enveloped, { key, headers }: LogRecord) {
-  const headerProblem = disagreeingHeader(event, headers);
+  const headerProblem = disagreeingHeader(expected, event, headers);
   if (headerProblem) return reject('header-mismatch', headerProblem, event);
   if (key === expected) return undefined;
   return reject(
@@ -148,12 +148,14 @@ export function disagreement(expected: string, event: Enveloped, { key, headers 
   );
 }
 
-function disagreeingHeader(event: Enveloped, given: Headers): string | undefined {
+function disagreeingHeader(expected: string, event: Enveloped, given: Headers): string | undefined {
   const { success, data, error } = CheckedHeaders.safeParse(given, { error: plainIssue });
   if (!success) return `headers: ${describeIssues(error)}`;
   if (data.ce_id !== event.id) return `ce_id is ${quote(data.ce_id)}, but the value has ${quote(event.id)}`;
-  if (data.ce_type === eventType(event)) return undefined;
-  return `ce_type is ${quote(data.ce_type)}, but the value has ${eventType(event)}`;
+  if (data.ce_type !== eventType(event))
+    return `ce_type is ${quote(data.ce_type)}, but the value has ${eventType(event)}`;
+  if (data.ce_subject === undefined || data.ce_subject === expected) return undefined;
+  return `ce_subject is ${quote(data.ce_subject)}, but the value belongs to ${quote(expected)}`;
 }
 
 const MAX_ISSUES = 5;

@@ -50,6 +50,7 @@ test('an event becomes a CloudEvent in binary mode', () => {
       ce_id: 'decision-1',
       ce_type: 'fleetgc.node.decision.v1',
       ce_source: '/fleetgc/image-gc',
+      ce_subject: 'prod/web-1',
       ce_time: '2026-01-01T00:00:00.000Z',
       'content-type': 'application/json',
       traceparent: TRACEPARENT,
@@ -57,6 +58,12 @@ test('an event becomes a CloudEvent in binary mode', () => {
     },
   });
   expect(EnvelopeHeaders.parse(record.headers)).toEqual(record.headers);
+});
+
+test.each(['', 'a\nb', '\ud800', '\ufdd0'])('the key %j is no text for a subject', (key) => {
+  const publication = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
+  const record = toRecord({ ...nodeOutput('decisions', decision()), key }, publication);
+  expect(record.headers).not.toHaveProperty('ce_subject');
 });
 
 test('a node names itself as the source', () => {

@@ -190,6 +190,12 @@ test.each<{
     message: /^ce_type is/,
   },
   {
+    name: 'the subject of another event',
+    record: withHeaders({ ce_subject: 'prod/web-2' }),
+    cause: 'header-mismatch',
+    message: 'ce_subject is "prod/web-2", but the value belongs to "prod/web-1"',
+  },
+  {
     name: 'another content type',
     record: withHeaders({ 'content-type': 'application/avro' }),
     cause: 'header-mismatch',

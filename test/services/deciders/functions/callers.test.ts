@@ -210,6 +210,6 @@ test('a request that ends in two ways at once is none', async () => {
 
 test('a text that holds brackets and quotes is no member', async () => {
   const address = await serve();
-  const tricky = { ...structured(EVENT), subject: '{"id":"x","id":"y"}\\"' };
+  const tricky = { ...structured(EVENT), note: '{"id":"x","id":"y"}\\"' };
   expect((await askJson(address, STRUCTURED, tricky)).status).toBe(200);
 });
