@@ -391,6 +391,10 @@ const ROOMS = {
 };
 
 const HOMES = ['packages', 'services', 'cli', 'lab'];
+/** What measures and tries the product, and is no part of it: it may know everything, as tests may. */
+const TOOLS = ['bench', 'chaos', 'compare', 'exhaustive', 'fuzz', 'mutation', 'soak'];
+const TESTS = `(test|lab/(${TOOLS.join('|')}))/`;
+const IN_ROOMS = `^(?!${TESTS})(${HOMES.join('|')}|schemas)/`;
 /** The rooms that lie in another one, which are not part of it. */
 const insideOf = (room) => Object.keys(ROOMS).filter((other) => other.startsWith(`${room}/`));
 /** A home stands for its own files. */
@@ -407,7 +411,7 @@ const found = HOMES.flatMap((home) => {
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${home}/${name}`);
   return entries.some((entry) => entry.isFile()) ? [...folders, home] : folders;
 });
-const unruled = found.filter((room) => !(room in ROOMS));
+const unruled = found.filter((room) => !(room in ROOMS) && !new RegExp(`^${TESTS}$`).test(`${room}/`));
 const missing = Object.keys(ROOMS).filter((room) => !existsSync(room));
 if (unruled.length > 0)
   throw new Error(`no row in .dependency-cruiser.mjs lists what these may import: ${unruled.join(', ')}`);
@@ -421,8 +425,6 @@ function checkFloors(room, way = []) {
   for (const below of ROOMS[room]) checkFloors(below, [...way, room]);
 }
 for (const room of Object.keys(ROOMS)) checkFloors(room);
-
-const IN_ROOMS = `^(${HOMES.join('|')}|schemas)/`;
 
 const roomRules = Object.entries(ROOMS).map(([room, known]) => ({
   name: `${room.replaceAll('/', '-')}-knows-only-its-row`,
@@ -643,13 +645,13 @@ const forbidden = [
   {
     name: 'only-cri-imports-grpc',
     severity: 'error',
-    from: { pathNot: '^(packages/cri/|test/chaos/node/containerd/)' },
+    from: { pathNot: '^(packages/cri/|lab/chaos/node/containerd/)' },
     to: { path: 'node_modules/@grpc/' },
   },
   {
     name: 'only-an-executor-writes-to-api-servers',
     severity: 'error',
-    from: { pathNot: '^(packages/kube-api/|services/cluster/executor/|test/)' },
+    from: { pathNot: `^(packages/kube-api/|services/cluster/executor/|${TESTS})` },
     to: { path: '^packages/kube-api/write\\.ts$' },
   },
   {
@@ -662,29 +664,28 @@ const forbidden = [
   {
     name: 'only-the-kafka-client-imports-kafkajs',
     severity: 'error',
-    from: { pathNot: '^(packages/log/kafka/client/|test/)' },
+    from: { pathNot: `^(packages/log/kafka/client/|${TESTS})` },
     to: { path: 'node_modules/kafkajs/' },
   },
   {
     name: 'only-logs-locks-and-projections-import-sqlite',
     severity: 'error',
     from: {
-      pathNot:
-        '^(packages/(log/embedded/|files/open-file\\.ts$|read-model/(tables|store|prune|model|nodes|node|clusters|objects|images|images-on-nodes|letters|history|names|read)\\.ts$)|test/)',
+      pathNot: `^(packages/(log/embedded/|files/open-file\\.ts$|read-model/(tables|store|prune|model|nodes|node|clusters|objects|images|images-on-nodes|letters|history|names|read)\\.ts$)|${TESTS})`,
     },
     to: { path: '^(node:)?sqlite$' },
   },
   {
     name: 'only-the-tracer-imports-opentelemetry',
     severity: 'error',
-    from: { pathNot: '^(packages/tracing/(otlp-tracer|counted-queue)\\.ts$|test/)' },
+    from: { pathNot: `^(packages/tracing/(otlp-tracer|counted-queue)\\.ts$|${TESTS})` },
     to: { path: 'node_modules/@opentelemetry/' },
   },
   {
     name: 'the-tracer-is-loaded-where-it-is-asked-for',
     comment: 'Who asks for no traces does not load the code that sends them.',
     severity: 'error',
-    from: { pathNot: '^(packages/tracing/otlp-tracer\\.ts$|test/)' },
+    from: { pathNot: `^(packages/tracing/otlp-tracer\\.ts$|${TESTS})` },
     to: {
       path: '^packages/tracing/(otlp-tracer|counted-queue)\\.ts$',
       dependencyTypesNot: ['dynamic-import', 'type-only'],
@@ -693,20 +694,26 @@ const forbidden = [
   {
     name: 'only-the-archive-imports-duckdb',
     severity: 'error',
-    from: { pathNot: '^(packages/archive/|test/)' },
+    from: { pathNot: `^(packages/archive/|${TESTS})` },
     to: { path: 'node_modules/@duckdb/' },
   },
   {
     name: 'only-archives-in-object-storage-import-its-sdk',
     severity: 'error',
-    from: { pathNot: '^(packages/archive/s3/|test/)' },
+    from: { pathNot: `^(packages/archive/s3/|${TESTS})` },
     to: { path: 'node_modules/@(aws-sdk|smithy)/' },
   },
   {
     name: 'tests-are-not-shipped',
     severity: 'error',
     from: { path: IN_ROOMS },
-    to: { path: '^test/' },
+    to: { path: `^${TESTS}` },
+  },
+  {
+    name: 'three-verbs-know-the-lab',
+    severity: 'error',
+    from: { path: IN_ROOMS, pathNot: '^(lab/|cli/verbs/(demo|simulate-node|simulate-fleet)\\.ts$)' },
+    to: { path: '^lab/' },
   },
   {
     name: 'not-to-dev-dependencies',

@@ -12,7 +12,8 @@ COPY cli ./cli
 COPY packages ./packages
 COPY schemas ./schemas
 COPY services ./services
-COPY lab ./lab
+COPY lab/demo ./lab/demo
+COPY lab/sim ./lab/sim
 # What "fleetgc version" tells: --build-arg COMMIT=$(git rev-parse HEAD).
 ARG COMMIT=
 RUN node bin/build.ts --commit "$COMMIT"

@@ -11,11 +11,11 @@ import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.
  * the whole pipeline in containers, and `.world.test.ts` what the core does without: tools and runtimes of others, logins
  * and TLS, several brokers, our own image.
  */
-const WAITING_TESTS = ['test/**/*.waiting.test.ts'];
-const WORLD_TESTS = ['test/**/*.world.test.ts'];
+const WAITING_TESTS = ['{test,lab}/**/*.waiting.test.ts'];
+const WORLD_TESTS = ['{test,lab}/**/*.world.test.ts'];
 /** All orders of what can happen: less than all says nothing. */
-const NOT_IN_A_QUICK_RUN = ['test/exhaustive/{executor,replicas}/*.test.ts'];
-const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/**/*.e2e.test.ts', ...WORLD_TESTS];
+const NOT_IN_A_QUICK_RUN = ['lab/exhaustive/{executor,replicas}/*.test.ts'];
+const CONTAINER_TESTS = ['{test,lab}/**/*.container.test.ts', '{test,lab}/**/*.e2e.test.ts', ...WORLD_TESTS];
 
 // Loading the program anew for each file costs more than all of the tests.
 const WITHOUT_CONTAINERS = {
@@ -65,7 +65,7 @@ export default defineConfig({
           // Tests that wait speak with other processes, whose clocks do not jump.
           setupFiles: [...WITHOUT_CONTAINERS.setupFiles, 'test/support/jumping-clock.ts'],
           name: 'unit',
-          include: ['test/**/*.test.ts'],
+          include: ['{test,lab}/**/*.test.ts'],
           exclude: [...WAITING_TESTS, ...CONTAINER_TESTS, ...(isQuickRun() ? NOT_IN_A_QUICK_RUN : [])],
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
@@ -84,14 +84,14 @@ export default defineConfig({
         test: {
           ...IN_CONTAINERS,
           name: 'container',
-          include: ['test/**/*.container.test.ts'],
+          include: ['{test,lab}/**/*.container.test.ts'],
         },
       },
       {
         test: {
           ...IN_CONTAINERS,
           name: 'e2e',
-          include: ['test/**/*.e2e.test.ts'],
+          include: ['{test,lab}/**/*.e2e.test.ts'],
         },
       },
       { test: { ...IN_CONTAINERS, name: 'world', include: WORLD_TESTS } },

@@ -28,7 +28,7 @@ import { SERVICE_IMAGE } from './support/toolchain/versions.ts';
 
 const HELP = `Usage: npm test                  all that FleetGC stands on: Kafka, containerd, the kubelet, an API server
        npm run test:fast         the tests that need no container, with a twentieth of the cases of each property and without
-                                 the searches through all orders (test/exhaustive)
+                                 the searches through all orders (lab/exhaustive)
        npm run test:world        what people run it with: TLS and logins, several brokers, our image, Docker Compose, promtool
 
 The container suites need a Docker Engine and Go. What is missing is installed or built where that is possible

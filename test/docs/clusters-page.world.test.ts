@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RunningProcess, startProcess } from '../compare/sides/process.ts';
+import { type RunningProcess, startProcess } from '../../lab/compare/sides/process.ts';
 import { textOf } from '../deploy/files.ts';
 import { createNetwork, type TestNetwork } from '../support/network.ts';
 import { type ApiServer, startApiServer } from '../support/nodes/api-server.ts';

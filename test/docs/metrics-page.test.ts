@@ -24,9 +24,9 @@ import { createExecutorMetrics } from '../../services/node/executor/metrics.ts';
 import { laneMetrics } from '../../services/notices/metrics.ts';
 import { textOf } from '../deploy/files.ts';
 import { metricsInCode } from '../deploy/metrics-in-code.ts';
-import { SILENT } from '../exhaustive/silent.ts';
 import { countedIds } from '../support/logs/log-record.ts';
 import { madeUpPositions } from '../support/logs/made-up-positions.ts';
+import { SILENT } from '../support/silent.ts';
 import { tableRows } from './markdown.ts';
 import { rows, sections, told } from './told-metrics.ts';
 

@@ -48,14 +48,14 @@ const textsOf = (pattern: string, exclude: readonly string[] = []): readonly str
   globSync(pattern, { cwd: REPOSITORY, exclude: [...exclude] }).map(textOf);
 
 test('every number that the code cites has its row', () => {
-  const cited = textsOf('{cli,packages,schemas,services,lab}/**/*.ts', CLUSTER_SERVICES).flatMap((text) =>
-    [...withoutClusterRules(text).matchAll(/\b[A-P]\d{1,2}\b/g)].map(([number]) => number),
+  const cited = textsOf('{cli,packages,schemas,services,lab/demo,lab/sim}/**/*.ts', CLUSTER_SERVICES).flatMap(
+    (text) => [...withoutClusterRules(text).matchAll(/\b[A-P]\d{1,2}\b/g)].map(([number]) => number),
   );
   expect([...new Set(cited)].filter((number) => !told.has(number))).toEqual([]);
 });
 
 test('every number that a test cites in its title has its row', () => {
-  const cited = textsOf('test/**/*.ts').flatMap((text) =>
+  const cited = textsOf('{test,lab/!(demo|sim)}/**/*.ts').flatMap((text) =>
     [...withoutClusterRules(text).matchAll(/\[([A-P]\d{1,2}(?:(?:, | to )[A-P]\d{1,2})*)\]/g)].flatMap(
       ([, list = '']) => numbersIn(list),
     ),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fullNode } from '../../lab/bench/inventories.ts';
 import { differencesSince } from '../../packages/log/heard-of.ts';
 import { KafkaOptions } from '../../packages/log/kafka/client/options.ts';
 import { openEventLog } from '../../packages/log/open.ts';
@@ -15,7 +16,6 @@ import { nodeKey } from '../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { startDecider } from '../../services/deciders/run.ts';
 import { nodeSubscription } from '../../services/node/executor/run.ts';
-import { fullNode } from '../bench/inventories.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { collector, silentContext } from '../packages/log/probe.ts';
 import { type BrokerCluster, startCluster } from '../support/kafka/kafka.ts';

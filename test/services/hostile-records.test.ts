@@ -10,13 +10,13 @@ import { startDecider } from '../../services/deciders/run.ts';
 import { noticesHandler, ToldOnce } from '../../services/notices/listen.ts';
 import type { Notice } from '../../services/notices/notices.ts';
 import { Watches } from '../../services/notices/silence.ts';
-import { SILENT } from '../exhaustive/silent.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { inventory } from '../fixtures/inventory.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
 import { openStore, projectorInto } from '../packages/read-model/support/test-store.ts';
 import { decisionLog, fact } from '../support/logs/decision-log.ts';
 import { NOW_MS, outgoing, recordOf } from '../support/logs/log-record.ts';
+import { SILENT } from '../support/silent.ts';
 
 const PAUSE = { topic: 'policies', key: '!pause', event: pauseRecord() } as const;
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => Object.hasOwn(TOPICS, id));

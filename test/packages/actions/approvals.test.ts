@@ -15,12 +15,12 @@ import {
 } from '../../../schemas/policy/approval.ts';
 import { keyOfPolicyNamed, pauseKey } from '../../../schemas/policy/policy.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
-import { SILENT } from '../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
 import { CLUSTER, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { deletionOutput, deletionRecord, EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';
 import { outgoing, recordOf } from '../../support/logs/log-record.ts';
+import { SILENT } from '../../support/silent.ts';
 
 const GIVEN = approval(approvedOwner('o', 3));
 const output = (event: ApprovalRecord) => ({ topic: 'policies', key: approvalKey(event), event }) as const;

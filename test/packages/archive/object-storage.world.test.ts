@@ -12,6 +12,7 @@ import {
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { writeMonth } from '../../../lab/bench/month/write-month.ts';
 import { requireManifest } from '../../../packages/archive/archive-files.ts';
 import { followLog } from '../../../packages/archive/archive-log.ts';
 import { openArchiveWriter, written } from '../../../packages/archive/archive-writer.ts';
@@ -22,7 +23,6 @@ import { placeText, type S3Place } from '../../../packages/archive/store.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { writeMonth } from '../../bench/month/write-month.ts';
 import { fleetgc, inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { embeddedLog, readiness } from '../../cli/service-options.ts';
 import { BOUND_MS, startVerb } from '../../cli/service-process.ts';

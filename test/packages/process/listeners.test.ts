@@ -17,7 +17,9 @@ const LISTENERS: Readonly<Record<string, RegExp>> = {
 };
 
 test('nothing listens but by the one HTTP server, and by what is listed here', () => {
-  const found = globSync('{bin,cli,packages,schemas,services,lab}/**/*.{ts,tsx,mjs,js}', { cwd: REPOSITORY })
+  const found = globSync('{bin,cli,packages,schemas,services,lab/demo,lab/sim}/**/*.{ts,tsx,mjs,js}', {
+    cwd: REPOSITORY,
+  })
     .filter((path) => LISTENER.test(textOf(path)))
     .toSorted();
   expect(found).toEqual(Object.keys(LISTENERS).toSorted());

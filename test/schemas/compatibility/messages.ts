@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import { keptCorpus } from '../../../lab/fuzz/engine/corpus.ts';
+import { Choices } from '../../../lab/fuzz/mutate/choices.ts';
+import { type Json, toJson } from '../../../lab/fuzz/mutate/json.ts';
+import { mutated } from '../../../lab/fuzz/mutate/mutate.ts';
+import { schemaOf } from '../../../lab/fuzz/mutate/schema.ts';
+import { Dictionary } from '../../../lab/fuzz/mutate/values.ts';
 import { seededRandom } from '../../../lab/sim/random.ts';
 import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { claimsOf } from '../../../schemas/events/claims.ts';
@@ -10,12 +16,6 @@ import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { clusterCommandIntent, clusterPolicyRecord, clusterRemoved } from '../../fixtures/cluster.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
 import { removalIntent } from '../../fixtures/results.ts';
-import { keptCorpus } from '../../fuzz/engine/corpus.ts';
-import { Choices } from '../../fuzz/mutate/choices.ts';
-import { type Json, toJson } from '../../fuzz/mutate/json.ts';
-import { mutated } from '../../fuzz/mutate/mutate.ts';
-import { schemaOf } from '../../fuzz/mutate/schema.ts';
-import { Dictionary } from '../../fuzz/mutate/values.ts';
 import { readCorpus } from '../../packages/audit/deciders/corpus.ts';
 
 export interface Message {

@@ -14,7 +14,6 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import { noticesHandler, Replays, ToldOnce } from '../../../services/notices/listen.ts';
 import type { Notice } from '../../../services/notices/notices.ts';
 import { Watches } from '../../../services/notices/silence.ts';
-import { SILENT } from '../../exhaustive/silent.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
@@ -22,6 +21,7 @@ import { pauseRecord } from '../../fixtures/policy.ts';
 import { pressureUnrelieved, refusedCommand } from '../../fixtures/results.ts';
 import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
 import { NOW_MS, outgoing, recordOf } from '../../support/logs/log-record.ts';
+import { SILENT } from '../../support/silent.ts';
 
 const RUNNING = new AbortController().signal;
 

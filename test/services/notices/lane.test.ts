@@ -4,8 +4,8 @@ import { Lane, MOST_FAILURES, MOST_WAITING } from '../../../services/notices/lan
 import type { Message, Sent } from '../../../services/notices/message.ts';
 import { laneMetrics } from '../../../services/notices/metrics.ts';
 import type { Notice } from '../../../services/notices/notices.ts';
-import { SILENT } from '../../exhaustive/silent.ts';
 import { manualTime } from '../../support/manual-time.ts';
+import { SILENT } from '../../support/silent.ts';
 import { AT_MS, noticeOf } from './support/notice-of.ts';
 
 const HOUR_MS = 3_600_000;

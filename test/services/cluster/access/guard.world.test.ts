@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startProcess } from '../../../../lab/compare/sides/process.ts';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
-import { startProcess } from '../../../compare/sides/process.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';

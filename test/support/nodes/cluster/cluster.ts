@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { startProcess } from '../../../compare/sides/process.ts';
+import { startProcess } from '../../../../lab/compare/sides/process.ts';
 import type { TestNetwork } from '../../network.ts';
 import { run } from '../../toolchain/command.ts';
 import { builtKubernetesProgram } from '../../toolchain/kubernetes.ts';
