@@ -74,7 +74,7 @@ test.each([
 });
 
 test('the environment is read where a process begins, and nowhere else', () => {
-  const readers = filesOf(['{cli,packages,schemas,services,lab}/**/*.ts']).filter((file) =>
+  const readers = filesOf(['{cli,packages,schemas,services,lab/demo,lab/sim}/**/*.ts']).filter((file) =>
     readFileSync(join(CHECKOUT, file), 'utf8').includes('process.env'),
   );
   expect(readers).toEqual(['cli/lambda/handler.ts', 'cli/main.ts']);

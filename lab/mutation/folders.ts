@@ -48,7 +48,7 @@ export const FOLDERS: readonly Folder[] = [
   },
   {
     name: 'services/node/executor: removals',
-    sources: ['services/node/executor/{command,remove,pod-logs,measure}.ts'],
+    sources: ['services/node/executor/{executor,remove,pod-logs,measure}.ts'],
     tests: EXECUTOR,
   },
   {

@@ -32,7 +32,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'journal-written-late',
     edits: [
       {
-        file: `${EXECUTOR}/command.ts`,
+        file: `${EXECUTOR}/executor.ts`,
         old: "this.#progress(work, { state: 'in-hand', since: inHand.since });",
         now: '',
       },
@@ -42,7 +42,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'look-back-too-short',
     edits: [
       {
-        file: `${EXECUTOR}/executor.ts`,
+        file: `${EXECUTOR}/run.ts`,
         old: 'lookBackMs: MAX_COMMAND_LIFETIME_MS',
         now: 'lookBackMs: MAX_COMMAND_LIFETIME_MS / 600_000',
       },
@@ -122,7 +122,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'target-not-held',
     edits: [
       {
-        file: `${EXECUTOR}/command.ts`,
+        file: `${EXECUTOR}/executor.ts`,
         old: 'const reached = isReached(reclaim.target, before);',
         now: 'const reached = isReached(reclaim.target, before) === null ? null : false;',
       },

@@ -17,8 +17,8 @@ export const PLANTED: readonly MomentaryBug[] = [
     name: 'journal-written-after-the-removal',
     of: 'executor',
     edits: [
-      { file: `${EXECUTOR}/command.ts`, old: IN_HAND, now: '' },
-      { file: `${EXECUTOR}/command.ts`, old: REMOVES, now: `${REMOVES}\n    ${IN_HAND}` },
+      { file: `${EXECUTOR}/executor.ts`, old: IN_HAND, now: '' },
+      { file: `${EXECUTOR}/executor.ts`, old: REMOVES, now: `${REMOVES}\n    ${IN_HAND}` },
     ],
   },
   {
@@ -26,12 +26,12 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/command.ts`,
+        file: `${EXECUTOR}/executor.ts`,
         old: "if (progress.state !== 'in-hand') return undefined;",
         now: 'return undefined;',
       },
       {
-        file: `${EXECUTOR}/command.ts`,
+        file: `${EXECUTOR}/executor.ts`,
         old: "const isInterrupted = progress.state === 'in-hand' && !isPodLogEntry(work.item);",
         now: 'const isInterrupted = false;',
       },
@@ -96,12 +96,12 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/executor.ts`,
+        file: `${EXECUTOR}/run.ts`,
         old: 'const restrictions = async (): Promise<Restrictions> => {\n',
         now: "const atStart = { commandId: '', policy: node.policy() };\n  const restrictions = async (): Promise<Restrictions> => {\n    const commandId = journal.state().entries[0]?.command.id ?? '';\n    if (commandId !== atStart.commandId) Object.assign(atStart, { commandId, policy: node.policy() });\n",
       },
       {
-        file: `${EXECUTOR}/executor.ts`,
+        file: `${EXECUTOR}/run.ts`,
         old: 'policy: node.policy(),\n      distrustOf:',
         now: 'policy: atStart.policy,\n      distrustOf:',
       },

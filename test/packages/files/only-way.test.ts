@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
-const PRODUCT = ['packages', 'services', 'cli', 'lab/demo', 'lab/sim'].map((room) => `${room}/**/*.{ts,tsx,mts,mjs,js}`);
+const PRODUCT = ['packages', 'services', 'cli', 'lab/demo', 'lab/sim'].map(
+  (room) => `${room}/**/*.{ts,tsx,mts,mjs,js}`,
+);
 /** Where files that others may have put there are opened. */
 const THE_WAY = 'packages/files/';
 const MODULES = /^(node:)?(fs|fs\/promises|sqlite)$/;
