@@ -1,9 +1,10 @@
+import { decider } from '../../../packages/deciders/image-gc/decider.ts';
 import { type EventLog, type LogRecord, type SliceHandler, UNCOUNTED } from '../../../packages/log/port.ts';
 import { serveSlices } from '../../../packages/log/subscription.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
-import { startDecider } from '../../../services/deciders/run.ts';
+import { startDecisionService } from '../../../packages/service/decision-service.ts';
 import { policySet } from '../../../test/fixtures/policy.ts';
 import { AGREEING_POLICY } from '../../../test/services/node/executor/support/agreeing-inventory.ts';
 import { countedIds, NOW_MS } from '../../../test/support/logs/log-record.ts';
@@ -39,7 +40,8 @@ export class Replica {
   constructor(name: string, partition: Partition) {
     this.name = name;
     this.#partition = partition;
-    void startDecider('image-gc', {
+    // Its decider is loaded by then: a move must not find that nothing is subscribed yet.
+    void startDecisionService(decider, {
       log: this.#log(),
       policies: () => POLICIES,
       trust: TRUST_OFF,
