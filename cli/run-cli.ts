@@ -8,9 +8,16 @@ import {
   versionLine,
 } from './framework/program.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
-import { loadVerb } from './framework/verb.ts';
-import { familyHelp, overviewHelp } from './help.ts';
-import { findVerb, loadAllVerbs, type Wanted } from './verbs.ts';
+import { type ListedVerb, loadVerb } from './framework/verb.ts';
+import {
+  ALL_VERBS,
+  findVerb,
+  loadAllVerbs,
+  VERB_FAMILIES,
+  VERB_GROUPS,
+  type VerbFamily,
+  type Wanted,
+} from './verbs.ts';
 
 /** Runs `fleetgc` with these arguments. Returns the exit code. */
 export async function runCli(
@@ -88,4 +95,41 @@ async function showHelp(
   }
   await writeOut(namedAs(programName(environment), text));
   return 0;
+}
+
+const INDENT = '  ';
+const GAP = 2;
+
+/** `fleetgc --help`. */
+const overviewHelp = (): string =>
+  [
+    'Usage: fleetgc <verb> [options]',
+    '',
+    'Removes images, dead containers, sandboxes and pod logs that nobody needs from the nodes of a fleet,',
+    'and objects that nobody needs from Kubernetes clusters.',
+    'Nothing is removed without a policy that says "mode: enforce".',
+    ...VERB_GROUPS.flatMap(({ heading, verbs }) => ['', heading, ...table(verbs)]),
+    '',
+    'Help on one verb:  fleetgc <verb> --help',
+    'Version:           fleetgc version',
+    'Exit codes:        0 done, 1 failed, 2 wrong options or an invalid policy',
+    '',
+  ].join('\n');
+
+/** `fleetgc policy --help` and the like. */
+const familyHelp = (family: VerbFamily): string =>
+  [
+    `Usage: fleetgc ${family} <verb> [options]`,
+    '',
+    `${VERB_FAMILIES[family]}.`,
+    '',
+    ...table(ALL_VERBS.filter(({ name }) => name.startsWith(`${family} `))),
+    '',
+    `Help on one verb:  fleetgc ${family} <verb> --help`,
+    '',
+  ].join('\n');
+
+function table(verbs: readonly ListedVerb[]): readonly string[] {
+  const width = Math.max(...ALL_VERBS.map(({ name }) => name.length)) + GAP;
+  return verbs.map(({ name, summary }) => `${INDENT}${name.padEnd(width)}${summary}`);
 }

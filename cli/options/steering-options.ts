@@ -1,14 +1,33 @@
 import { z } from 'zod';
 import { onEmbeddedLog, optionText, resumeCommand } from '../../packages/policy/ending-commands.ts';
 import { TextList, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
+import type { Doing } from '../../packages/records/doing.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
-import { ApprovedKind, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
+import { ApprovedKind, MAX_APPROVAL_MS, WrittenText } from '../../schemas/policy/approval.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { selectorConditions } from '../../schemas/policy/policy-sections.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import type { HeldProof } from '../../schemas/reports/policy-list.ts';
-import { doingOptions } from './doing-options.ts';
 import type { EventLogChoice } from './event-log-options.ts';
+
+/** Who does it, and why, for the audit trail. */
+export const doingOptions = {
+  reason: withMeta(WrittenText.prefault(''), {
+    commandLineOnly: true,
+    placeholder: 'TEXT',
+    description: 'Why, for whoever looks at it later.',
+  }),
+  by: withMeta(WrittenText.optional(), {
+    commandLineOnly: true,
+    placeholder: 'NAME',
+    description: 'Who does it; USER of the environment when not given. What proves it is the signature.',
+  }),
+};
+
+export const doing = (
+  { by, reason }: { readonly by: string | undefined; readonly reason: string },
+  { environment }: { readonly environment: Readonly<Record<string, string | undefined>> },
+): Doing => ({ by: by ?? environment.USER ?? '', reason });
 
 const SHORTEST_MS = 60_000;
 

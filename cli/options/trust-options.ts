@@ -2,10 +2,12 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { StateFiles } from '../../packages/machine/state-directory.ts';
 import type { Command } from '../../packages/process/command-output.ts';
-import { toFleetGcError } from '../../packages/process/errors.ts';
-import { FilePath, flagOf, Switch, withMeta } from '../../packages/process/options/options.ts';
+import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import { FilePath, flagOf, Switch, Text, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { onHangup } from '../../packages/process/run.ts';
+import { readPublicKey } from '../../packages/records/trust/key-pair.ts';
 import { type PrivateKeySource, readPrivateKey } from '../../packages/records/trust/private-key.ts';
 import type { FactsTrust, TrustChoice } from '../../packages/records/trust/process-trust.ts';
 import type { Signing } from '../../packages/records/trust/renewed-key.ts';
@@ -17,7 +19,8 @@ import {
 } from '../../packages/records/trust/seen-generations.ts';
 import { signsFactsAlone } from '../../packages/records/trust/trust.ts';
 import { nodeKey, SUBJECTS } from '../../schemas/events/identity.ts';
-import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { PublicKeyText } from '../../schemas/keys/key-statement.ts';
+import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 
 /** Blanks divide words, and quotes keep them together. Nothing else has a meaning: no variable, no backslash, no pattern. */
 const WORD = /\s*((?:[^\s"']|"[^"]*"|'[^']*')+)/y;
@@ -334,3 +337,66 @@ export function keptGenerations(
     ),
   );
 }
+
+/** For what shows what lies on the log, and what nodes and clusters report there. */
+export const readingFactsOptions = {
+  ...readingTrustOptions,
+  trustFacts: withMeta(z.enum(['required', 'warn', 'off']).prefault('off'), {
+    description:
+      'With --trust-roots: whether what nodes and clusters report is shown only with the signature of a key of role node or cluster; warn counts what would not be.',
+  }),
+};
+
+/** Throws `CONFIG_INVALID`. */
+export function readReadingFacts({
+  trustRoots,
+  trustFacts,
+}: {
+  readonly trustRoots?: string | undefined;
+  readonly trustFacts: FactsTrust;
+}): FactsTrust {
+  if (trustFacts !== 'off' && trustRoots === undefined)
+    throw configError(['--trust-facts needs --trust-roots, which say whose keys count']);
+  return trustFacts;
+}
+
+/** Whom to believe. */
+export const trustRootsOption = {
+  trustRoots: withMeta(FilePath, {
+    description: 'File of the roots, whose keys say which other keys may sign what; "keys roots" writes it.',
+  }),
+};
+
+/** For verbs that sign as a root, which may be a machine without a network. */
+export const rootOptions = {
+  ...trustRootsOption,
+  ...rootKeyOptions,
+  offline: withMeta(Switch.prefault('false'), {
+    commandLineOnly: true,
+    description:
+      'Print the signed statement; "keys publish" brings it to the event log from another machine.',
+  }),
+};
+
+export const PublicKeyArgument = withMeta(Text, {
+  commandLineOnly: true,
+  placeholder: 'KEY|FILE',
+});
+
+/** A public key as `keys create` prints it, or the name of a file that holds one. Throws `KEY_UNUSABLE`. */
+export function publicKeyFrom(given: string): string {
+  if (PublicKeyText.safeParse(given).success) return given;
+  const file = readTextFile(given);
+  if (file.ok) return readPublicKey(file.text, given);
+  throw new FleetGcError(
+    'KEY_UNUSABLE',
+    `${JSON.stringify(given)} is neither a public key in base64 nor a file that can be read (${file.reason})`,
+  );
+}
+
+export const FleetName = withMeta(TrustRoots.shape.fleet, {
+  commandLineOnly: true,
+  placeholder: 'NAME',
+  description:
+    'Name of the fleet; it is in every signature, so that what is signed for one fleet counts in no other.',
+});

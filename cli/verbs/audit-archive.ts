@@ -13,7 +13,7 @@ import { counted } from '../../packages/text/counted.ts';
 import { jsonLine } from '../../packages/text/json-text.ts';
 import { linesText } from '../../packages/text/lines-text.ts';
 import { parseDurationMs } from '../../schemas/policy/quantity.ts';
-import { loadArchiveCode } from '../framework/archive-code.ts';
+import { loadArchiveCode } from '../framework/audit-log.ts';
 import { openServiceOn } from '../framework/open-service.ts';
 import { formatOption, formatResult, type PartedFormat, partedOutputOptions } from '../framework/output.ts';
 import { openTaskEventLog, requireEventLogFile } from '../framework/task-event-log.ts';

@@ -86,7 +86,7 @@ export const explainVerb = defineVerb({
     ...auditLogOptions,
   }),
   run: async ({ name, cluster = null, node = null, at, from, to, output, ...options }, context) => {
-    requireOneEnd({ at, to });
+    requireOneEnd({ at, from, to });
     const isOfCluster = cluster !== null || meansClusterObject(name);
     if (isOfCluster && node !== null)
       throw new FleetGcError('USAGE', 'an object of a cluster is on no node: leave --node out');
@@ -168,7 +168,7 @@ interface Times {
 }
 
 /** Throws `USAGE`. */
-function requireOneEnd({ at, to }: Pick<Times, 'at' | 'to'>): void {
+function requireOneEnd({ at, to }: Times): void {
   if (at !== undefined && to !== undefined) throw new FleetGcError('USAGE', 'give either --at or --to');
 }
 
@@ -282,7 +282,7 @@ export const reportVerb = defineVerb({
   run: async ({ period, from, to, output, part, ...options }, context) => {
     const { makeReport } = await import('../../packages/read-model/report.ts');
     const { logger, progress, signal } = context;
-    requireOneBeginning({ period, from });
+    requireOneBeginning({ period, from, to });
     await using log = await openAuditLog(options, context);
     const nowMs = Date.now();
     const range = await reportedRange({ period, from, to }, { log, nowMs, signal });
@@ -313,7 +313,7 @@ interface Given {
 }
 
 /** Throws `USAGE`. */
-function requireOneBeginning({ period, from }: Pick<Given, 'period' | 'from'>): void {
+function requireOneBeginning({ period, from }: Given): void {
   if (from !== undefined && period !== undefined)
     throw new FleetGcError('USAGE', 'give either --period or --from');
 }
@@ -359,10 +359,10 @@ export const eventsVerb = defineVerb({
 });
 
 class EventPrinter {
-  readonly #context: Pick<VerbContext, 'logger' | 'write'>;
+  readonly #context: VerbContext;
   #leftOut = 0;
 
-  constructor(context: Pick<VerbContext, 'logger' | 'write'>) {
+  constructor(context: VerbContext) {
     this.#context = context;
   }
 

@@ -1,21 +1,50 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { makeDirectories } from '../../packages/files/make-directories.ts';
-import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../packages/process/options/options.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import {
+  FilePath,
+  ListenAddress,
+  Switch,
+  Text,
+  TextList,
+  withMeta,
+} from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { readPeople } from '../../services/dashboard/access/sessions.ts';
+import type { ActingPort } from '../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
-import { openProjectedLog } from '../framework/open-projected-log.ts';
+import { openProjectedLog } from '../framework/audit-log.ts';
+import { openPolicyWriter } from '../framework/policy-writer.ts';
+import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { WrittenRecords } from '../framework/written-records.ts';
 import { auditLogOptions, threadSource } from '../options/archive-options.ts';
 import { probeOptions } from '../options/common-options.ts';
 import { LogSize } from '../options/event-log-options.ts';
-import { readingFactsOptions, readReadingFacts } from '../options/reading-facts-options.ts';
 import { LongDuration } from '../options/time-options.ts';
-import { readReadingRoots } from '../options/trust-options.ts';
-import { actingOptions, actingPort } from '../run/acting-port.ts';
+import {
+  readDashboardTrust,
+  readingFactsOptions,
+  readReadingFacts,
+  readReadingRoots,
+  signingOptions,
+} from '../options/trust-options.ts';
+
+/** The options of a process from which people act. */
+const actingOptions = {
+  allowActions: withMeta(Switch.prefault('false'), {
+    description:
+      'Let operators pause, resume, approve, and put dead letters back from the page. It needs a sign-in, and with --trust required a key of role dashboard.',
+  }),
+  ...signingOptions,
+  trust: withMeta(signingOptions.trust, {
+    description:
+      'Whether what people do from the page is signed, since it counts only so; it has no effect without --allow-actions. Needed with --allow-actions on Kafka; off without it.',
+  }),
+};
 
 const Url = withMeta(
   z
@@ -63,6 +92,7 @@ const options = z.object({
   ...readingFactsOptions,
   ...auditLogOptions,
 });
+type DashboardOptions = z.infer<typeof options>;
 
 export const dashboardVerb = defineVerb({
   help: [
@@ -133,9 +163,54 @@ const NO_PLACE =
   'the environment has neither XDG_STATE_HOME nor HOME, so there is no default for the file: give --projection FILE';
 
 /** What is given for a proxy without one would let nobody in, and look as if it did. Throws `CONFIG_INVALID`. */
-function requireEffect({ trustedProxy, operators }: z.infer<typeof options>): void {
+function requireEffect({ trustedProxy, operators }: DashboardOptions): void {
   if (operators.length > 0 && trustedProxy.length === 0) throw configError([OPERATORS_WITHOUT_PROXY]);
 }
 
 const OPERATORS_WITHOUT_PROXY =
   '--operators has no effect without --trusted-proxy: it names people of a proxy. In --token-file each line says the role';
+
+/** With what people act from the page. Throws `CONFIG_INVALID`, and `KEY_UNUSABLE` where nobody would believe its key. */
+async function actingPort(given: DashboardOptions, context: VerbContext): Promise<ActingPort | null> {
+  const { log, allowActions, trust, signingKeyFile, signingKeyCommand } = given;
+  if (!allowActions) {
+    if (trust !== undefined && trust !== 'off') throw configError([TRUST_WITHOUT_ACTIONS]);
+    if ((signingKeyFile ?? signingKeyCommand) !== undefined) throw configError([KEY_WITHOUT_ACTIONS]);
+    return null;
+  }
+  if (log === 'archive') throw configError([NOTHING_TO_WRITE_TO]);
+  const choice = { ...given, log };
+  const own = await readDashboardTrust(choice, context.signal);
+  const port: ActingPort = {
+    roots: own.kind === 'required' ? own.roots : null,
+    openLog: (signal) =>
+      openTaskEventLog({ options: choice, context: { ...context, signal, written: new WrittenRecords() } }),
+    openWriter: async (acting, signal) =>
+      await openPolicyWriter(
+        acting,
+        await readDashboardTrust(choice, signal),
+        { signal, logger: context.logger },
+        { publication: operatorPublication('dashboard') },
+      ),
+  };
+  await requireKey(port, context);
+  return port;
+}
+
+/** What passes is told; a key that nobody believes ends the process before anybody relies on it. */
+async function requireKey(port: ActingPort, { signal, logger }: VerbContext): Promise<void> {
+  try {
+    await using log = await port.openLog(signal);
+    await port.openWriter(log, signal);
+  } catch (thrown) {
+    const error = toFleetGcError(thrown);
+    if (!error.retry || error.code === 'INTERRUPTED') throw error;
+    logger.warn({ problem: error.message }, 'whether people can act is not known yet');
+  }
+}
+
+const TRUST_WITHOUT_ACTIONS =
+  '--trust has no effect without --allow-actions: leave it out. With --trust-roots alone the page says what no key signed that may do so';
+const KEY_WITHOUT_ACTIONS =
+  '--signing-key-file and --signing-key-command have no effect without --allow-actions: leave them out, so that this process has no key';
+const NOTHING_TO_WRITE_TO = '--allow-actions has no effect on an archive, which nobody writes to';

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type ComparedRedrive, compareChosen, redrive } from '../../packages/actions/redrive.ts';
 import { letterLines, letterSummary, letterTable } from '../../packages/documents/letters.ts';
+import type { ReadFrom } from '../../packages/log/port.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, Text, withMeta } from '../../packages/process/options/options.ts';
 import {
@@ -11,12 +12,47 @@ import {
   readLettersBeginning,
   readStoredLetters,
 } from '../../packages/read-model/letters.ts';
+import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { objectOptions, printObjects } from '../framework/output.ts';
 import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { letterFilterOptions, readFrom, toLetterFilter } from '../options/dead-letter-options.ts';
-import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { doing, doingOptions } from '../options/steering-options.ts';
+
+const aboutWhich = { commandLineOnly: true } as const;
+
+/** Which dead letters a verb is about; every given condition must hold. */
+const letterFilterOptions = {
+  topic: withMeta(z.enum(Object.values(TOPICS).map(({ name }) => name)).optional(), {
+    ...aboutWhich,
+    placeholder: 'TOPIC',
+    description: 'Only messages of this topic.',
+  }),
+  cause: withMeta(DeadLetterCause.optional(), {
+    ...aboutWhich,
+    description: 'Only those with this cause.',
+  }),
+  group: withMeta(Text.optional(), {
+    ...aboutWhich,
+    placeholder: 'GROUP',
+    description: 'Only those that this consumer group gave up.',
+  }),
+  key: withMeta(Text.optional(), {
+    ...aboutWhich,
+    placeholder: 'CLUSTER/NODE',
+    description: 'Only messages with this record key.',
+  }),
+  since: withMeta(DurationMs.optional(), {
+    ...aboutWhich,
+    placeholder: 'DURATION',
+    description: 'Only those of the last so long, e.g. 24h.',
+  }),
+};
+
+const readFrom = (sinceMs: number | undefined, nowMs: number): ReadFrom =>
+  sinceMs === undefined ? 'earliest' : { timestampMs: Math.max(0, nowMs - sinceMs) };
 
 export const listVerb = defineVerb({
   help: [
@@ -38,9 +74,8 @@ export const listVerb = defineVerb({
   run: async ({ topic, cause, group, key, since, all, output, ...options }, context) => {
     const { logger, write, signal } = context;
     await using log = await openTaskEventLog({ options, context });
-    const stored = await readLetterSummaries(log, readFrom({ since }, Date.now()), signal);
-    const filter = toLetterFilter({ topic, cause, group, key, since }, all);
-    const letters = filterLetters(stored.letters, filter);
+    const stored = await readLetterSummaries(log, readFrom(since, Date.now()), signal);
+    const letters = filterLetters(stored.letters, { topic, cause, group, key, redriven: all });
     if (stored.unreadable > 0)
       logger.warn(`${stored.unreadable} records on the topic are no dead letters and are left out`);
     if (letters.length === 0) logger.info('There are no such dead letters.');
@@ -120,19 +155,19 @@ export const redriveVerb = defineVerb({
     context,
   ) => {
     const { logger, print, signal } = context;
-    const filter = { topic, cause, group, key, since };
+    const conditions = [topic, cause, group, key, since];
     requireChoice(
       ids,
       all,
-      Object.values(filter).some((value) => value !== undefined),
+      conditions.some((value) => value !== undefined),
     );
     if (!dryRun) context.written.expect();
     await using log = await openTaskEventLog({ options, context });
     const { letters } = all
-      ? await readStoredLetters(log, readFrom(filter, Date.now()), signal)
+      ? await readStoredLetters(log, readFrom(since, Date.now()), signal)
       : await readLettersBeginning(log, ids, signal);
     const chosen = all
-      ? filterLetters(letters, toLetterFilter(filter, again))
+      ? filterLetters(letters, { topic, cause, group, key, redriven: again })
       : ids.flatMap((id) => findLetters(letters, id));
     const compared = await compareChosen([...new Set(chosen)], { log, again }, signal);
     const { confirmed, refused } = compared;

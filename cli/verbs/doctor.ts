@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { inClusterNamespace } from '../../packages/kube-api/access.ts';
 import { IN_CLUSTER, openConnection } from '../../packages/kube-api/open-connection.ts';
+import type { OwnRights } from '../../packages/log/access/own-rights.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import { pause } from '../../packages/process/backoff.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
@@ -11,11 +16,16 @@ import { clusterOptions, leaseNamespaceOf, turnOptions } from '../../services/cl
 import { runChecks } from '../../services/doctor/checks.ts';
 import { lookAtLog } from '../../services/doctor/log.ts';
 import { wholeNodeOptions } from '../../services/node/node-options.ts';
-import { logAccess } from '../framework/doctor-log-access.ts';
 import { outputOptions } from '../framework/output.ts';
 import { versionLine } from '../framework/program.ts';
-import { defineVerb } from '../framework/verb.ts';
-import { eventLogOptions } from '../options/event-log-options.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import {
+  type EventLogChoice,
+  eventLogOptions,
+  forTask,
+  readEventLogSettings,
+} from '../options/event-log-options.ts';
 import {
   clusterTrustOptions,
   deciderTrustOptions,
@@ -165,3 +175,33 @@ export const clusterVerb = defineVerb({
     );
   },
 });
+
+interface LogNeeds {
+  readonly context: VerbContext;
+  /** Closes the log in the end. */
+  readonly logs: AsyncDisposableStack;
+}
+
+/** How `doctor` comes by the event log that these options name. */
+function logAccess(options: EventLogChoice, { context, logs }: LogNeeds) {
+  const { signal, logger } = context;
+  return {
+    prefix: options.log === 'embedded' ? '' : (options.kafkaPrefix ?? ''),
+    open: async (): Promise<EventLog> => logs.use(await openTaskEventLog({ options, context })),
+    rights: options.log === 'embedded' ? null : () => rightsOfLogin(options, logger),
+    nowMs: Date.now,
+    signal,
+  };
+}
+
+async function rightsOfLogin(options: EventLogChoice, logger: VerbContext['logger']): Promise<OwnRights> {
+  const settings = forTask(readEventLogSettings(options, { clientId: 'fleetgc-cli', readTextFile }));
+  if (settings.kind === 'embedded') throw new FleetGcError('INTERNAL', 'the embedded log has no rights');
+  const { ownRights } = await import('../../packages/log/access/own-rights.ts');
+  return await ownRights(settings, {
+    logger: logger.child({}, { level: 'error' }),
+    now: Date.now,
+    random: Math.random,
+    newId: randomUUID,
+  });
+}

@@ -30,9 +30,8 @@ import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { auditLogOptions } from '../options/archive-options.ts';
-import { doing } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { approvalOptions, NOT_PROVED, onEventLog } from '../options/steering-options.ts';
+import { approvalOptions, doing, NOT_PROVED, onEventLog } from '../options/steering-options.ts';
 import { LongDuration, pointOption, timeRange } from '../options/time-options.ts';
 import {
   readingTrustOptions,

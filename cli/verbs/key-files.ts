@@ -8,7 +8,7 @@ import { trustRootsText } from '../../packages/records/trust/roots-file.ts';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { FleetName, publicKeyFrom } from '../options/key-options.ts';
+import { FleetName, publicKeyFrom } from '../options/trust-options.ts';
 
 export const createVerb = defineVerb({
   help: [

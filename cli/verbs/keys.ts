@@ -37,9 +37,14 @@ import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { auditLogOptions } from '../options/archive-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { publicKeyFrom, rootOptions, trustRootsOption } from '../options/key-options.ts';
 import { LongDuration } from '../options/time-options.ts';
-import { checkedKeyOptions, privateKeySource } from '../options/trust-options.ts';
+import {
+  checkedKeyOptions,
+  privateKeySource,
+  publicKeyFrom,
+  rootOptions,
+  trustRootsOption,
+} from '../options/trust-options.ts';
 
 export const certifyVerb = defineVerb({
   help: [

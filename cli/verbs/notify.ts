@@ -7,8 +7,13 @@ import { manifestOptions, outputOptions, printResult } from '../framework/output
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { rulesOption } from '../options/notice-options.ts';
 import { onlookerTrustOptions, readOnlookerTrust } from '../options/trust-options.ts';
+
+/** Who is told what. */
+const rulesOption = withMeta(FilePath, {
+  placeholder: 'FILE',
+  description: 'File that names receivers and rules, in YAML or JSON.',
+});
 
 export const notifyVerb = defineVerb({
   help: [

@@ -17,9 +17,14 @@ import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
-import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { pauseSelectorOptions, resumeOnEventLog, toPauseSelector } from '../options/steering-options.ts';
+import {
+  doing,
+  doingOptions,
+  pauseSelectorOptions,
+  resumeOnEventLog,
+  toPauseSelector,
+} from '../options/steering-options.ts';
 import { readOperatorTrust, writingOptions } from '../options/trust-options.ts';
 
 export const pauseVerb = defineVerb({

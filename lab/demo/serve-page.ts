@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { openProjectedLog } from '../../cli/framework/open-projected-log.ts';
+import { openProjectedLog } from '../../cli/framework/audit-log.ts';
 import type { VerbContext } from '../../cli/framework/verb.ts';
 import { auditLogOptions, threadSource } from '../../cli/options/archive-options.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';

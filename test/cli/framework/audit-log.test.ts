@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadArchiveCode } from '../../../cli/framework/archive-code.ts';
+import { loadArchiveCode } from '../../../cli/framework/audit-log.ts';
 
 const failing = (message: string, code: string) => () =>
   Promise.reject(Object.assign(new Error(message), { code }));
