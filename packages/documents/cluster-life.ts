@@ -85,7 +85,7 @@ export const OWNER_STATES: Readonly<Record<ReferenceState, string>> = {
   held: 'is there',
   waiting: 'waits for its dependents to go',
   orphaning: 'goes without its dependents',
-  gone: 'went',
+  gone: 'is gone',
   unseen: 'was never seen',
   elsewhere: 'is another object than it says',
   unlisted: 'is of a kind that cannot be listed',

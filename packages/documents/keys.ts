@@ -8,7 +8,8 @@ import type { CertifiedKey, KeyRing } from '../records/trust/key-ring.ts';
 import { counted } from '../text/counted.ts';
 import { printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
-import { tableLines } from './text.ts';
+import type { Column } from './document.ts';
+import { tableOf } from './text.ts';
 
 /** A key as `keys list` tells of it. */
 interface KeyValue {
@@ -70,27 +71,22 @@ function stateOf({ revocation, notAfterMs }: CertifiedKey, nowMs: number): KeyVa
 
 export function keyLines(keys: readonly KeyValue[], isWide: boolean): readonly string[] {
   const namesText = isWide ? allNamesText : firstNamesText;
-  return tableLines(
-    ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'NODES', 'STATE', 'UNTIL', ...(isWide ? WIDE_COLUMNS : [])],
-    keys.map((key) => [
-      key.keyId,
-      printableLine(key.name),
-      key.role,
-      namesText(key.clusters),
-      namesText(key.nodes),
-      key.state,
-      key.notAfter ?? 'the file of roots changes',
-      ...(isWide ? wideCells(key) : []),
-    ]),
-  );
+  return tableOf(keys, [
+    ['Key', 'text', ({ keyId }) => keyId],
+    ['Name', 'name', ({ name }) => name],
+    ['Role', 'text', ({ role }) => role],
+    ['Clusters', 'text', ({ clusters }) => namesText(clusters)],
+    ['Nodes', 'text', ({ nodes }) => namesText(nodes)],
+    ['State', 'text', ({ state }) => state],
+    ['Until', 'text', ({ notAfter }) => notAfter ?? 'the file of roots changes'],
+    ...(isWide ? WIDE_COLUMNS : []),
+  ]);
 }
 
-const WIDE_COLUMNS = ['CERTIFIED BY', 'UNTRUSTED FROM', 'REVOKED BECAUSE'];
-
-const wideCells = ({ certifiedBy, revocation }: KeyValue): readonly string[] => [
-  certifiedBy ?? 'the file of roots',
-  revocation?.untrustedFrom ?? '-',
-  printableLine(revocation?.reason ?? '-'),
+const WIDE_COLUMNS: readonly Column<KeyValue, string, string>[] = [
+  ['Certified by', 'text', ({ certifiedBy }) => certifiedBy ?? 'the file of roots'],
+  ['Untrusted from', 'text', ({ revocation }) => revocation?.untrustedFrom ?? '-'],
+  ['Revoked because', 'text', ({ revocation }) => revocation?.reason ?? '-'],
 ];
 
 /** A key may be for a thousand nodes; `wide` and `json` have them all. */

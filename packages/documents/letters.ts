@@ -2,7 +2,8 @@ import { letterContent, type StoredLetter } from '../read-model/letters.ts';
 import { originalKey } from '../read-model/project.ts';
 import { printable, printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
-import { tableLines } from './text.ts';
+import type { Column } from './document.ts';
+import { tableOf } from './text.ts';
 
 /** Without the content, which may be large; `fleetgc dead-letters show` has it. */
 export function letterSummary({ letter, valueBytes, diedAtMs, redrivenAtMs }: StoredLetter) {
@@ -17,31 +18,28 @@ export function letterSummary({ letter, valueBytes, diedAtMs, redrivenAtMs }: St
 }
 
 /** Nothing where there are none. */
-export function letterTable(letters: readonly StoredLetter[], isWide: boolean): readonly string[] {
-  if (letters.length === 0) return [];
-  const more = isWide ? ['POSITION', 'BYTES', 'PUT BACK'] : [];
-  return tableLines(
-    ['ID', 'TIME', 'TOPIC', ...more, 'KEY', 'GROUP', 'CAUSE', 'MESSAGE'],
-    letters.map((stored) => {
-      const { letter, diedAtMs, redrivenAtMs } = stored;
-      return [
-        letter.id,
-        timeText(diedAtMs),
-        printableLine(letter.topic),
-        ...(isWide ? wideCells(stored) : []),
-        printableLine(originalKey(letter) ?? '(none)'),
-        printableLine(letter.group),
-        letter.cause,
-        `${redrivenAtMs === null ? '' : '(put back) '}${printableLine(letter.message)}`,
-      ];
-    }),
-  );
-}
+export const letterTable = (letters: readonly StoredLetter[], isWide: boolean): readonly string[] =>
+  letters.length === 0
+    ? []
+    : tableOf(letters, [
+        ['Id', 'name', ({ letter }) => letter.id],
+        ['Time', 'time', ({ diedAtMs }) => diedAtMs],
+        ['Topic', 'text', ({ letter }) => letter.topic],
+        ...(isWide ? WIDE_COLUMNS : []),
+        ['Key', 'text', ({ letter }) => originalKey(letter) ?? '(none)'],
+        ['Group', 'text', ({ letter }) => letter.group],
+        ['Cause', 'text', ({ letter }) => letter.cause],
+        [
+          'Message',
+          'text',
+          ({ letter, redrivenAtMs }) => `${redrivenAtMs === null ? '' : '(put back) '}${letter.message}`,
+        ],
+      ]);
 
-const wideCells = ({ letter, valueBytes, redrivenAtMs }: StoredLetter): readonly string[] => [
-  `${letter.partition}@${letter.offset}`,
-  String(valueBytes),
-  redrivenAtMs === null ? '-' : timeText(redrivenAtMs),
+const WIDE_COLUMNS: readonly Column<StoredLetter, string, string | number>[] = [
+  ['Position', 'text', ({ letter }) => `${letter.partition}@${letter.offset}`],
+  ['Bytes', 'count', ({ valueBytes }) => valueBytes],
+  ['Put back', 'time', ({ redrivenAtMs }) => redrivenAtMs ?? '-'],
 ];
 
 const NAME_WIDTH = 14;

@@ -1,60 +1,47 @@
 import { durationText } from '../../schemas/policy/value-text.ts';
 import type { FleetNode, FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
-import { sizeText } from '../text/size-text.ts';
-import { tableLines } from './text.ts';
+import type { Column } from './document.ts';
+import { tableOf } from './text.ts';
 
 /** One line a node, and what is wrong below. */
 export function nodeLines({ nodes, readAtMs }: FleetNodes, isWide: boolean): readonly string[] {
-  const columns = isWide ? [...COLUMNS, ...WIDE_COLUMNS] : COLUMNS;
-  const rows = nodes.map((node) => columns.map(({ cell }) => cell(node, readAtMs)));
   const warnings = nodes.flatMap((node) =>
     node.warnings.map(({ message }) => `${node.cluster}/${node.node}: ${message}`),
   );
   return [
-    ...tableLines(
-      columns.map(({ header }) => header),
-      rows,
-    ),
+    ...tableOf(nodes, [...columnsAt(readAtMs), ...(isWide ? WIDE_COLUMNS : [])]),
     ...(warnings.length === 0 ? [] : ['', ...warnings]),
   ];
 }
 
-interface Column {
-  readonly header: string;
-  cell(node: FleetNode, readAtMs: number): string;
-}
+type NodeColumn = Column<FleetNode, string, string | number | bigint>;
 
-const COLUMNS: readonly Column[] = [
-  { header: 'CLUSTER', cell: ({ cluster }) => cluster },
-  { header: 'NODE', cell: ({ node }) => node },
-  { header: 'HEARD', cell: ({ heardMs }, readAtMs) => agoText(readAtMs - heardMs) },
-  { header: 'USED', cell: ({ filesystems }) => percentText(filesystems.imagefs) },
-  { header: 'POLICY', cell: ({ policy }) => policy?.name ?? '(none)' },
-  { header: 'MODE', cell: modeText },
-  { header: 'VERSION', cell: ({ versions }) => versions.fleetgc ?? 'unknown' },
-  {
-    header: 'WARNINGS',
-    cell: ({ warnings }) => warnings.map(({ kind }) => kind).join(', ') || '-',
-  },
+const columnsAt = (readAtMs: number): readonly NodeColumn[] => [
+  ['Cluster', 'text', ({ cluster }) => cluster],
+  ['Node', 'name', ({ node }) => node],
+  ['Heard', 'text', ({ heardMs }) => agoText(readAtMs - heardMs)],
+  ['Used', 'text', ({ filesystems }) => percentText(filesystems.imagefs)],
+  ['Policy', 'text', ({ policy }) => policy?.name ?? '(none)'],
+  ['Mode', 'text', modeText],
+  ['Version', 'text', ({ versions }) => versions.fleetgc ?? 'unknown'],
+  ['Warnings', 'text', ({ warnings }) => warnings.map(({ kind }) => kind).join(', ') || '-'],
 ];
 
-const WIDE_COLUMNS: readonly Column[] = [
-  {
-    header: 'FREE',
-    cell: ({ filesystems: { imagefs } }) => (imagefs ? sizeText(BigInt(imagefs.availableBytes)) : '-'),
-  },
-  { header: 'NODEFS', cell: ({ filesystems }) => percentText(filesystems.nodefs) },
-  { header: 'CONTAINERFS', cell: ({ filesystems }) => percentText(filesystems.containerfs) },
-  { header: 'POLICY VERSION', cell: ({ policy }) => (policy ? String(policy.policyVersion) : '-') },
-  { header: 'INSTANCE', cell: ({ nodeInstance }) => nodeInstance },
-  { header: 'BOOT', cell: ({ bootId }) => bootId },
-  {
-    header: 'LABELS',
-    cell: ({ nodeLabels }) =>
+const WIDE_COLUMNS: readonly NodeColumn[] = [
+  ['Free', 'size', ({ filesystems: { imagefs } }) => (imagefs ? BigInt(imagefs.availableBytes) : '-')],
+  ['Nodefs', 'text', ({ filesystems }) => percentText(filesystems.nodefs)],
+  ['Containerfs', 'text', ({ filesystems }) => percentText(filesystems.containerfs)],
+  ['Policy version', 'count', ({ policy }) => policy?.policyVersion ?? '-'],
+  ['Instance', 'text', ({ nodeInstance }) => nodeInstance],
+  ['Boot', 'text', ({ bootId }) => bootId],
+  [
+    'Labels',
+    'text',
+    ({ nodeLabels }) =>
       Object.entries(nodeLabels)
         .map(([name, value]) => `${name}=${value}`)
         .join(',') || '-',
-  },
+  ],
 ];
 
 /** What a node would do now. */

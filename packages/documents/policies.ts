@@ -15,8 +15,9 @@ import { clusterSelectorText, selectorText } from '../policy/selector-text.ts';
 import type { StoredApproval, StoredPause, StoredPolicies, StoredPolicy } from '../policy/stored-policies.ts';
 import { printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
+import type { Column } from './document.ts';
 import { approvalLine } from './held.ts';
-import { tableLines } from './text.ts';
+import { tableLines, tableOf } from './text.ts';
 
 /** Policies in the order in which selection asks them: the first that selects a node holds there. */
 export const inOrderOfPrecedence = (policies: Iterable<StoredPolicy>): readonly StoredPolicy[] =>
@@ -55,48 +56,37 @@ const ofKind = <Kind extends SubjectKind>(
 const pauseLine = ({ selector, reason, by = '', appliedAtMs }: StoredPause): string =>
   `paused: ${selectorText(selector)}, since ${timeText(appliedAtMs)}${by === '' ? '' : ` by ${by}`}${reason === '' ? '' : ` (${reason})`}`;
 
-const WIDE_COLUMNS = ['PROFILE', 'HASH'];
-
-const wideCells = ({ policy, hash }: StoredPolicy): readonly string[] => [policy.profile, hash];
+const WIDE_COLUMNS: readonly Column<StoredPolicy, string, string>[] = [
+  ['Profile', 'text', ({ policy }) => policy.profile],
+  ['Hash', 'text', ({ hash }) => hash],
+];
 
 const policyTable = (policies: readonly StoredFor<'node'>[], isWide: boolean): readonly string[] =>
-  tableLines(
-    [
-      ...['NAME', 'VERSION', 'MODE', 'PRIORITY', 'IMAGES', 'APPLIED', 'NODES'],
-      ...(isWide ? WIDE_COLUMNS : []),
-    ],
-    policies.map((record) => {
-      const { policy, policyVersion, appliedAtMs } = record;
-      return [
-        policy.name,
-        String(policyVersion),
-        policy.mode,
-        String(policy.priority),
-        `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
-        timeText(appliedAtMs),
-        selectorText(policy.selector),
-        ...(isWide ? wideCells(record) : []),
-      ];
-    }),
-  );
+  tableOf(policies, [
+    ['Name', 'name', ({ policy }) => policy.name],
+    ['Version', 'count', ({ policyVersion }) => policyVersion],
+    ['Mode', 'text', ({ policy }) => policy.mode],
+    ['Priority', 'count', ({ policy }) => policy.priority],
+    ['Images', 'text', ({ policy }) => thresholdsText(policy)],
+    ['Applied', 'time', ({ appliedAtMs }) => appliedAtMs],
+    ['Nodes', 'text', ({ policy }) => selectorText(policy.selector)],
+    ...(isWide ? WIDE_COLUMNS : []),
+  ]);
 
 const clusterPolicyTable = (policies: readonly StoredFor<'cluster'>[], isWide: boolean): readonly string[] =>
-  tableLines(
-    [
-      ...['NAME', 'VERSION', 'MODE', 'PRIORITY', 'COLLECTORS', 'APPLIED', 'CLUSTERS'],
-      ...(isWide ? WIDE_COLUMNS : []),
-    ],
-    policies.map((record) => [
-      policyKey(record),
-      String(record.policyVersion),
-      record.policy.mode,
-      String(record.policy.priority),
-      record.policy.collectors.join(', ') || 'none',
-      timeText(record.appliedAtMs),
-      clusterSelectorText(record.policy.selector),
-      ...(isWide ? wideCells(record) : []),
-    ]),
-  );
+  tableOf(policies, [
+    ['Name', 'name', policyKey],
+    ['Version', 'count', ({ policyVersion }) => policyVersion],
+    ['Mode', 'text', ({ policy }) => policy.mode],
+    ['Priority', 'count', ({ policy }) => policy.priority],
+    ['Collectors', 'text', ({ policy }) => policy.collectors.join(', ') || 'none'],
+    ['Applied', 'time', ({ appliedAtMs }) => appliedAtMs],
+    ['Clusters', 'text', ({ policy }) => clusterSelectorText(policy.selector)],
+    ...(isWide ? WIDE_COLUMNS : []),
+  ]);
+
+const thresholdsText = (policy: Policy): string =>
+  `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`;
 
 /** Of policies that are written and not applied: one line each, the one that wins first. */
 export const writtenPolicyLines = (written: readonly AnyWrittenPolicy[]): readonly string[] =>
@@ -108,28 +98,22 @@ export const writtenPolicyLines = (written: readonly AnyWrittenPolicy[]): readon
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 
 const writtenClusterTable = (policies: readonly ClusterPolicy[]): readonly string[] =>
-  tableLines(
-    ['NAME', 'MODE', 'PRIORITY', 'COLLECTORS', 'CLUSTERS'],
-    policies.map(({ name, mode, priority, collectors, selector }) => [
-      keyOfPolicyNamed('cluster', name),
-      mode,
-      String(priority),
-      collectors.join(', ') || 'none',
-      clusterSelectorText(selector),
-    ]),
-  );
+  tableOf(policies, [
+    ['Name', 'name', ({ name }) => keyOfPolicyNamed('cluster', name)],
+    ['Mode', 'text', ({ mode }) => mode],
+    ['Priority', 'count', ({ priority }) => priority],
+    ['Collectors', 'text', ({ collectors }) => collectors.join(', ') || 'none'],
+    ['Clusters', 'text', ({ selector }) => clusterSelectorText(selector)],
+  ]);
 
 const writtenTable = (policies: readonly Policy[]): readonly string[] =>
-  tableLines(
-    ['NAME', 'MODE', 'PRIORITY', 'IMAGES', 'NODES'],
-    policies.map((policy) => [
-      policy.name,
-      policy.mode,
-      String(policy.priority),
-      `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
-      selectorText(policy.selector),
-    ]),
-  );
+  tableOf(policies, [
+    ['Name', 'name', ({ name }) => name],
+    ['Mode', 'text', ({ mode }) => mode],
+    ['Priority', 'count', ({ priority }) => priority],
+    ['Images', 'text', thresholdsText],
+    ['Nodes', 'text', ({ selector }) => selectorText(selector)],
+  ]);
 
 /** What holds for a node, for people: first the answer, then where every value comes from, then why others do not. */
 export const effectiveLines = (effective: EffectivePolicy): readonly string[] =>

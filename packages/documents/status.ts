@@ -1,11 +1,11 @@
-import type { ClusterStatus } from '../../schemas/reports/cluster-status.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { selectorText } from '../policy/selector-text.ts';
 import { counted } from '../text/counted.ts';
 import { printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
+import type { Column } from './document.ts';
 import { agoText } from './nodes.ts';
-import { tableLines } from './text.ts';
+import { tableOf } from './text.ts';
 
 /** What is wrong first, then how it all stands. */
 export function statusLines(status: FleetStatus): readonly string[] {
@@ -21,46 +21,41 @@ export function statusLines(status: FleetStatus): readonly string[] {
     `Nodes: ${nodesText(status)}`,
     `Messages that could not be processed in the last day: ${lettersText(status)}`,
     ...(status.policies === null ? ['Policies and pauses: unknown, since gc.policies cannot be read'] : []),
-    ...part(['SERVICE', 'MEMBERS', 'LAG', 'LAG BY TOPIC'], status.services.map(serviceCells)),
+    ...part(status.services, [
+      ['Service', 'name', ({ name }) => name],
+      ['Members', 'count', ({ members }) => members],
+      ['Lag', 'count', ({ topics, lag }) => (topics === null ? 'unknown' : lag)],
+      ['Lag by topic', 'text', lagText],
+    ]),
     ...(status.clusters === null ? ['Clusters: unknown, since a topic of theirs cannot be read'] : []),
-    ...part(
-      ['CLUSTER', 'HEARD', 'POLICY', 'MODE', 'HELD', 'SINCE', 'APPROVALS', 'WARNINGS'],
-      (status.clusters ?? []).map((cluster) => clusterCells(cluster, readAtMs)),
-    ),
-    ...part(
-      ['POLICY', 'VERSION', 'MODE', 'NODES'],
-      (status.policies ?? []).map(({ name, policyVersion, mode, nodes: held }) => [
-        name,
-        String(policyVersion),
-        mode,
-        countText(held),
-      ]),
-    ),
-    ...part(
-      ['PAUSED', 'SINCE', 'NODES', 'REASON'],
-      (status.pauses ?? []).map(({ selector, sinceMs, nodes: held, reason }) => [
-        selectorText(selector),
-        timeText(sinceMs),
-        countText(held),
-        reason,
-      ]),
-    ),
+    ...part(status.clusters ?? [], [
+      ['Cluster', 'name', ({ cluster }) => cluster],
+      ['Heard', 'text', ({ heardMs }) => agoText(readAtMs - heardMs)],
+      ['Policy', 'text', ({ policy }) => policy?.name ?? '(none)'],
+      [
+        'Mode',
+        'text',
+        ({ policy, pausedBecause }) => (pausedBecause === null ? (policy?.mode ?? 'keeps all') : 'paused'),
+      ],
+      ['Held', 'count', ({ held }) => held],
+      ['Since', 'time', ({ heldSinceMs }) => heldSinceMs ?? '-'],
+      ['Approvals', 'count', ({ approvals }) => approvals],
+      ['Warnings', 'text', ({ warnings }) => warnings.map(({ kind }) => kind).join(', ') || '-'],
+    ]),
+    ...part(status.policies ?? [], [
+      ['Policy', 'name', ({ name }) => name],
+      ['Version', 'count', ({ policyVersion }) => policyVersion],
+      ['Mode', 'text', ({ mode }) => mode],
+      ['Nodes', 'count', ({ nodes }) => nodes ?? 'unknown'],
+    ]),
+    ...part(status.pauses ?? [], [
+      ['Paused', 'name', ({ selector }) => selectorText(selector)],
+      ['Since', 'time', ({ sinceMs }) => sinceMs],
+      ['Nodes', 'count', ({ nodes }) => nodes ?? 'unknown'],
+      ['Reason', 'text', ({ reason }) => reason],
+    ]),
   ].map(printableLine);
 }
-
-const clusterCells = (
-  { cluster, heardMs, policy, pausedBecause, held, heldSinceMs, approvals, warnings }: ClusterStatus,
-  readAtMs: number,
-): readonly string[] => [
-  cluster,
-  agoText(readAtMs - heardMs),
-  policy?.name ?? '(none)',
-  pausedBecause === null ? (policy?.mode ?? 'keeps all') : 'paused',
-  String(held),
-  heldSinceMs === null ? '-' : timeText(heldSinceMs),
-  String(approvals),
-  warnings.length === 0 ? '-' : warnings.map(({ kind }) => kind).join(', '),
-];
 
 /** A stolen key changes nothing of what is looked at here. */
 const ALL_RUNS =
@@ -80,16 +75,14 @@ function lettersText({ deadLetters }: FleetStatus): string {
   return redriven === 0 ? String(total) : `${total}, of which ${redriven} were put back`;
 }
 
-const part = (header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
-  rows.length === 0 ? [] : ['', ...tableLines(header, rows)];
+const part = <Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row, string, string | number>[],
+): readonly string[] => (rows.length === 0 ? [] : ['', ...tableOf(rows, columns)]);
 
-const serviceCells = ({ name, members, lag, topics }: FleetStatus['services'][number]): readonly string[] => [
-  name,
-  String(members),
-  topics === null ? 'unknown' : String(lag),
+const lagText = ({ topics }: FleetStatus['services'][number]): string =>
   topics === null
     ? 'it has not finished any message yet'
     : Object.entries(topics)
         .map(([topic, left]) => `${topic} ${left}`)
-        .join(', '),
-];
+        .join(', ');

@@ -32,7 +32,7 @@ test('for people: each object that had the name, and what became of it', async (
   expect(stdout).toContain('uid uid-1: deleted by FleetGC, since nobody owns it any more (D14).');
   expect(stdout).toContain('uid uid-2: deleted by FleetGC');
   expect(stdout).toMatch(
-    /Z +candidate +owner ConfigMap name-o \(o\) went: the watch told its deletion; dependents 0/,
+    /Z +candidate +owner ConfigMap name-o \(o\) is gone: the watch told its deletion; dependents 0/,
   );
   expect(stdout).toMatch(
     /Z +to go +delete it: nobody owns it any more \(D14: .*\) under policy default, version 1/,
