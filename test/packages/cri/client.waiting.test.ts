@@ -12,6 +12,7 @@ import { connect, MAX_ANSWER_BYTES } from '../../../packages/cri/connection.ts';
 import { CONTAINERD_METHODS } from '../../../packages/cri/containerd/methods.ts';
 import type { RuntimeRemover } from '../../../packages/cri/port.ts';
 import { manualClock } from '../../support/manual-clock.ts';
+import { patiently } from '../../support/patience.ts';
 import { plainHttpServer, rawGrpcServer, silentServer } from '../../support/runtime/unix-socket-server.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -162,7 +163,7 @@ describe('a call that fails has the code of its cause', () => {
     const times = Math.ceil(MAX_ANSWER_BYTES / message.length) + 1;
     await rawGrpcServer(path, () => ({ status: 0, message, times }));
     using connection = connect(path);
-    const answer = connection.collect(CONTAINERD_METHODS.listContent, {}, CALL_TIMEOUTS.readMs);
+    const answer = connection.collect(CONTAINERD_METHODS.listContent, {}, patiently(CALL_TIMEOUTS.readMs));
     await expect(answer).rejects.toMatchObject({ code: 'RUNTIME_ANSWER_TOO_LARGE' });
   });
 
