@@ -71,10 +71,10 @@ async function runSelected(selection: Selection, given: SuiteContext): Promise<r
     return runPrepared(WORLD_NEEDS, given, (context) => runSuites([WORLD_SUITE], context, 1));
   return runPrepared(CORE_NEEDS, given, async (context) => {
     const built = await runSuite(BUILD, context);
-    // What runs in containers mostly waits, so all else is done meanwhile.
+    // What runs in containers mostly waits, so all else is done meanwhile, one after the other.
     const [inContainers, light] = await Promise.all([
       runSuites([CONTAINER_SUITE], context, 1),
-      runSuites(LIGHT_SUITES, context, 2),
+      runSuites(LIGHT_SUITES, context, 1),
     ]);
     return [built, ...light, ...inContainers];
   });

@@ -36,10 +36,10 @@ export const BUILD: Suite = check('build', ['node', 'bin/build.ts']);
 /** The tests that need no container: those that compute, beside those that mostly wait. */
 export const FAST_SUITES: readonly Suite[] = [UNIT, BUILD, WAITING];
 
-/** These need no container but the build; any two may run side by side. */
+/** These need no container but the build. */
 export const LIGHT_SUITES: readonly Suite[] = [
-  UNIT,
   WAITING,
+  UNIT,
   // The compiler of TypeScript 7. `typescript` stays 6 for what reads programs through its API, which 7 does not have.
   check('types', [
     ...GIVING_WAY,
