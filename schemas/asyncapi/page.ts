@@ -3,7 +3,7 @@ import { TOPICS, type TopicId, type TopicSpec } from '../events/topics.ts';
 import { DECIDERS, PARTIES, type PartyId, READERS_OF_ALL } from '../exchange/parties.ts';
 import { EXCHANGE, TOPIC_IDS } from '../exchange/topics.ts';
 import { schemaFileOf } from '../generate.ts';
-import { eventTypesOf, exchangedBy, KEYS, PARTY_IDS } from './document.ts';
+import { eventTypesOf, KEYS, PARTY_IDS } from './document.ts';
 
 const MILLISECONDS_OF_A_DAY = 86_400_000;
 const KIB = 1024;
@@ -32,7 +32,7 @@ const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` 
 const EVERY_DECIDER = 'every decision service';
 
 function listed(parties: readonly PartyId[]): string {
-  if (parties.length === 0) return 'no other part';
+  if (parties.length === 0) return 'no other party';
   const all = DECIDERS.every((decider) => parties.includes(decider));
   const isDecider = (party: PartyId): boolean => DECIDERS.some((decider) => decider === party);
   return [
@@ -59,53 +59,30 @@ function topicSection(id: TopicId): readonly string[] {
         ['record key', quoted(KEYS[spec.key])],
         ['partitions', `${spec.partitions}`],
         ['kept', kept(spec)],
-        ['largest message that is read', largest(spec)],
+        ['largest message', largest(spec)],
         ['read by', listed(readBy)],
       ],
     ),
     '',
     ...table(
-      ['message', 'what it says', 'sent by'],
+      ['message', 'content', 'sent by'],
       eventTypesOf(id).map((type) => [linkTo(type), sent[type]?.says ?? '', listed(sent[type]?.by ?? [])]),
     ),
     '',
   ];
 }
 
-const topicsOf = (party: PartyId, action: 'send' | 'receive'): string => {
-  const names = TOPIC_IDS.filter((id) => exchangedBy(party, action, id).length > 0).map(
-    (id) => TOPICS[id].name,
-  );
-  if (names.length === TOPIC_IDS.length) return 'all';
-  return names.length === 0 ? 'none' : names.map((name) => `\`${name}\``).join(', ');
-};
-
-const COLUMNS = 100;
-
-/** The lines of one point of a list. */
-function wrapped(text: string): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(/(?<!-) /)) {
-    const line = lines.at(-1);
-    const longer = `${line} ${word}`;
-    if (line !== undefined && longer.length <= COLUMNS) lines[lines.length - 1] = longer;
-    else lines.push(line === undefined ? word : `  ${word}`);
-  }
-  return lines;
-}
-
 function eventSection(type: string, schema: string): readonly string[] {
   return [
     `### ${type}`,
     '',
-    `[The whole schema](../../schemas/generated/${schemaFileOf(type)}).`,
+    `[Schema](../../schemas/generated/${schemaFileOf(type)}).`,
     '',
     ...table(
-      ['field', 'value', 'must be there'],
+      ['field', 'value'],
       fieldsOf(schema).map(({ name, value, isRequired }) => [
-        `\`${name}\``,
+        `\`${name}\`${isRequired ? '' : ' (optional)'}`,
         value,
-        isRequired ? 'yes' : 'no',
       ]),
     ),
     '',
@@ -115,17 +92,11 @@ function eventSection(type: string, schema: string): readonly string[] {
 const INTRODUCTION = `<!-- Written by "npm run schemas". Change schemas/asyncapi/page.ts, or the tables that it reads. -->
 # Topics, one by one
 
-This page says of each topic who sends what, who reads it, and how Kafka keeps it. It says of each
-message which fields it has. It is made from the same tables as the program.
-
-The same for tools is [asyncapi.json](../../schemas/asyncapi.json), an
-[AsyncAPI 3.0](https://www.asyncapi.com/docs/reference/specification/v3.0.0) document. Tools make
-clients, mock brokers and pages from it. It refers to the JSON Schemas beside it, so keep both
-together. [Contracts](contracts.md) says where to get them and how their versions move.
-[Events](events.md) says what the fields mean.
-
-In the document an operation is named \`<who>.<send or receive>.<topic>\` and carries the tag of who
-acts. So a tool that knows tags can show one party alone.
+Senders, readers, retention and fields of each topic, generated from the tables of the program. For
+tools there is an [AsyncAPI 3.0](https://www.asyncapi.com/docs/reference/specification/v3.0.0) document,
+[asyncapi.json](../../schemas/asyncapi.json), which refers to the JSON Schemas beside it
+([Contracts](contracts.md)). Its operations are named \`<party>.<send or receive>.<topic>\` and tagged
+with the party. For meanings see [Events](events.md).
 `;
 
 /** The page for people of the AsyncAPI document; `schemas` are the JSON Schemas by file name. */
@@ -133,17 +104,13 @@ export function asyncApiPage(schemas: ReadonlyMap<string, string>): string {
   const types = [...new Set(TOPIC_IDS.flatMap(eventTypesOf))];
   return `${[
     INTRODUCTION,
-    '## Who takes part',
+    '## Parties',
     '',
-    `All topics are also read by: ${READERS_OF_ALL.join(', ')}. None of them decides.`,
+    `All topics are also read by ${READERS_OF_ALL.join(', ')}, which do not decide.`,
     '',
     ...table(
-      ['who', 'what it does'],
+      ['party', 'purpose'],
       PARTY_IDS.map((id) => [id, PARTIES[id]]),
-    ),
-    '',
-    ...PARTY_IDS.flatMap((id) =>
-      wrapped(`- **${id}** sends to: ${topicsOf(id, 'send')}. It reads: ${topicsOf(id, 'receive')}.`),
     ),
     '',
     '## Topics',
@@ -151,8 +118,7 @@ export function asyncApiPage(schemas: ReadonlyMap<string, string>): string {
     ...TOPIC_IDS.flatMap(topicSection),
     '## Messages',
     '',
-    'Fields of their fields, and the words where there are many, are in the schemas. A field that need',
-    'not be there is unknown where it is missing.',
+    'For nested fields and long lists of values see the schemas. A missing optional field is unknown.',
     '',
     ...types.flatMap((type) => eventSection(type, schemas.get(schemaFileOf(type)) ?? '')),
   ]
@@ -160,7 +126,7 @@ export function asyncApiPage(schemas: ReadonlyMap<string, string>): string {
     .trimEnd()}\n`;
 }
 
-/** As much of a JSON Schema as a page for people tells. */
+/** The parts of a JSON Schema that the page shows. */
 const Node = z.looseObject({
   type: z.union([z.string().transform((one) => [one]), z.array(z.string())]).default([]),
   const: z.unknown().optional(),
@@ -191,16 +157,18 @@ interface Field {
   readonly isRequired: boolean;
 }
 
-/** The fields of an event by its JSON Schema; of several forms those of all, required where each form requires them. */
+/** The fields of an event beside type and version; of several forms those of all, required where each form requires them. */
 function fieldsOf(schema: string): readonly Field[] {
   const root = Node.parse(JSON.parse(schema));
   const forms = formsOf(root);
   const names = [...new Set(forms.flatMap(({ properties = {} }) => Object.keys(properties)))];
-  return names.map((name) => ({
-    name,
-    value: [...new Set(forms.flatMap((form) => form.properties?.[name] ?? []).map(inWords))].join(' or '),
-    isRequired: forms.every(({ required = [] }) => required.includes(name)),
-  }));
+  return names
+    .filter((name) => name !== 'type' && name !== 'version')
+    .map((name) => ({
+      name,
+      value: [...new Set(forms.flatMap((form) => form.properties?.[name] ?? []).map(inWords))].join(' or '),
+      isRequired: forms.every(({ required = [] }) => required.includes(name)),
+    }));
 }
 
 const formsOf = (node: Node): readonly Node[] => node.oneOf?.flatMap(formsOf) ?? [node];
