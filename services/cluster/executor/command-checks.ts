@@ -4,17 +4,20 @@ import { z } from 'zod';
 import type { ServerTime } from '../../../packages/kube-api/server-clock.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { yamlValueOf } from '../../../packages/process/options/yaml.ts';
-import { shortHash } from '../../../packages/text/short-hash.ts';
+import {
+  ageRefusal,
+  otherInstance,
+  otherPolicy,
+  pausedRefusal,
+  type Refused,
+} from '../../../packages/records/commands.ts';
 import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterCommandRefusal } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
-import type { ClusterPolicyRecord, Collector } from '../../../schemas/policy/cluster-policy.ts';
+import type { Collector } from '../../../schemas/policy/cluster-policy.ts';
 import type { ClusterPolicyInForce } from './ports.ts';
 
-export interface CommandRefused {
-  readonly reason: ClusterCommandRefusal;
-  readonly message: string;
-}
+export type CommandRefused = Refused<ClusterCommandRefusal>;
 
 /** What a command as a whole is checked against. */
 interface CommandCircumstances {
@@ -30,23 +33,12 @@ export function commandRefusal(
 ): CommandRefused | null {
   const permitted = policyFor(command, inForce);
   return (
-    instanceRefusal(command, identity) ??
+    otherInstance('cluster', command.clusterInstance, identity.clusterInstance) ??
     doubledObject(command) ??
     timeRefusal(command, time) ??
     ('reason' in permitted ? permitted : null)
   );
 }
-
-const instanceRefusal = (
-  { clusterInstance }: ClusterCommand,
-  identity: ClusterIdentity,
-): CommandRefused | null =>
-  clusterInstance === identity.clusterInstance
-    ? null
-    : {
-        reason: 'other-instance',
-        message: `the command is for instance ${clusterInstance} of this cluster; this is ${identity.clusterInstance}`,
-      };
 
 function doubledObject({ items }: ClusterCommand): CommandRefused | null {
   const uids = items.map(({ object }) => object.uid);
@@ -62,18 +54,8 @@ export function timeRefusal(
   time: ServerTime | null,
 ): CommandRefused | null {
   if (time === null) return null;
-  const aheadMs = takenAt.serverMs - time.latestMs;
-  if (aheadMs > 0)
-    return {
-      reason: 'taken-in-the-future',
-      message: `the fact claims to be taken ${aheadMs} ms from now by the API server's clock`,
-    };
-  const ageMs = -aheadMs;
-  if (ageMs < lifetimeMs) return null;
-  return {
-    reason: 'expired',
-    message: `the fact was taken ${ageMs} ms ago, and the command lives ${lifetimeMs} ms`,
-  };
+  const ageMs = time.latestMs - takenAt.serverMs;
+  return ageRefusal(ageMs, { lifetimeMs, of: 'fact', by: " by the API server's clock" });
 }
 
 /** Whose work an action is where FleetGC does not do it; `null` where that follows from the object. */
@@ -97,15 +79,13 @@ export function policyFor(
 ): PolicyInForce | CommandRefused | Unreadable {
   switch (inForce.kind) {
     case 'paused':
-      return { reason: 'paused', message: `fleetgc pause is in force: ${inForce.reason}` };
+      return pausedRefusal(inForce.reason);
     case 'none':
       return { reason: 'policy-not-in-force', message: 'no policy selects this cluster now' };
     case 'unreadable':
       return inForce;
     case 'policy':
-      return named.hash === inForce.record.hash
-        ? withItsWork(inForce, items)
-        : otherPolicy(named, inForce.record);
+      return otherPolicy(named, inForce.record) ?? withItsWork(inForce, items);
   }
 }
 
@@ -119,14 +99,6 @@ function withItsWork(inForce: PolicyInForce, items: ClusterCommand['items']): Po
     ? inForce
     : { reason, message: `policy ${name} does not give ${missing} to FleetGC` };
 }
-
-const otherPolicy = (
-  named: ClusterCommand['policy'],
-  { hash, policy }: ClusterPolicyRecord,
-): CommandRefused => ({
-  reason: 'policy-not-in-force',
-  message: `it was decided under policy ${named.name} (${shortHash(named.hash)}); in force here is ${policy.name} (${shortHash(hash)})`,
-});
 
 /** A larger file is no setting but a mistake. */
 const MAX_BYTES = 65_536;

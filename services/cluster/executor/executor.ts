@@ -15,7 +15,7 @@ import { SameInstance, sharedReads } from './live-reads.ts';
 import { addStopMetrics, addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
 import { latenessOf, ObjectWork, unreadableText } from './object.ts';
 import { failed, later, Order, type ReceivedCommand, type Stop, toldOf } from './order.ts';
-import { Outbox } from './outbox.ts';
+import { ClusterOutbox } from './outbox.ts';
 import type { ExecutorPorts, IndexSource } from './ports.ts';
 import { noteSettled, type RecentResults, removalsBefore } from './recent-results.ts';
 import { CommandReports } from './results.ts';
@@ -49,7 +49,7 @@ export class ClusterExecutor {
   readonly #orders = new Map<string, Order>();
   readonly #firstTries: FirstTries;
   readonly #policies: ReadablePolicies;
-  readonly #outbox: Outbox;
+  readonly #outbox: ClusterOutbox;
   readonly #reports: CommandReports;
   readonly #settlement: IntentSettlement;
   /** Commands that wait until what was announced for them earlier is looked at. */
@@ -68,7 +68,7 @@ export class ClusterExecutor {
     this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
     this.#firstTries = new FirstTries(deps.index);
     this.#policies = new ReadablePolicies(deps);
-    this.#outbox = new Outbox(deps);
+    this.#outbox = new ClusterOutbox(deps);
     this.#reports = new CommandReports(deps, this.#outbox, this.#metrics, recent.answered);
     const reads = sharedReads(this.instance, nowMs);
     const removals = removalsBefore(recent, deps);

@@ -40,7 +40,7 @@ import {
   stopBy,
   waits,
 } from './order.ts';
-import type { Outbox } from './outbox.ts';
+import type { ClusterOutbox } from './outbox.ts';
 import type { ExecutorPorts } from './ports.ts';
 import { PROOF_HOLDS_MS } from './proofs.ts';
 import type { RemovalCounts } from './rates.ts';
@@ -60,7 +60,7 @@ interface Shared {
   readonly removals: RemovalCounts;
   readonly orphaned: OrphanedOwners;
   readonly announcements: Announcements;
-  readonly outbox: Outbox;
+  readonly outbox: ClusterOutbox;
 }
 
 /**

@@ -1,17 +1,14 @@
 import { clusterObjectResultsId } from '../../../packages/decision/result-ids.ts';
-import { backoffMs } from '../../../packages/process/backoff.ts';
-import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
-import { isTooLarge } from '../../../packages/records/publisher.ts';
+import { requireRoom } from '../../../packages/records/commands.ts';
+import { Outbox, SHORT_MESSAGE_LENGTH, shortMessage } from '../../../packages/records/outbox.ts';
 import type { ClusterObjectOutcome, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import type { ExecutorPorts, Outgoing, ResultEvent } from './ports.ts';
 
 /** Events of one publish; one of a hundred objects has a tenth of a megabyte. */
 const MAX_BATCH = 10;
-const PUBLISH_BACKOFF = { firstMs: 200, mostMs: 30_000 };
 /** A look without having been woken. */
 const LOOK_MS = 60_000;
-const LAST_PUBLISH_MS = 2_000;
 /** Beyond so many unpublished results no more commands are taken. */
 const MAX_UNPUBLISHED = 10_000;
 
@@ -19,18 +16,28 @@ const MAX_UNPUBLISHED = 10_000;
 const MOST_UNRECORDED_OBJECTS = 200;
 
 /**
- * Results in the order in which they came, until the event log has them. In memory alone: what is lost with the process is settled by
- * the next one, from the intents. None is ever given up.
+ * Results until the event log has them. In memory alone: what is lost with the process is settled by the next one, from the intents.
  */
-export class Outbox {
-  readonly #ports: ExecutorPorts;
+export class ClusterOutbox {
+  readonly #outbox: Outbox<Outgoing>;
   readonly #woken: ReturnType<typeof createWakeSignal>;
   readonly #waiting: Outgoing[] = [];
-  #problem: string | null = null;
 
-  constructor(ports: ExecutorPorts) {
-    this.#ports = ports;
-    this.#woken = createWakeSignal(ports.sleep);
+  constructor({ publish, sleep, random, logger }: ExecutorPorts) {
+    this.#woken = createWakeSignal(sleep);
+    this.#outbox = new Outbox({
+      results: {
+        waiting: () => this.#waiting,
+        replaceFirst: (count, by) => void this.#waiting.splice(0, count, ...by),
+        changed: (signal) => this.#woken.wait(LOOK_MS, signal),
+      },
+      send: publish,
+      mostAtOnce: MAX_BATCH,
+      smaller: ({ trace, event }) => smallerResults(event)?.map((each) => ({ trace, event: each })) ?? null,
+      sleep,
+      random,
+      logger,
+    });
   }
 
   get size(): number {
@@ -44,7 +51,8 @@ export class Outbox {
 
   /** Why nothing may be done now that brings more results; `null` where the log takes them. */
   objection(): string | null {
-    if (this.#problem !== null) return `earlier results cannot be published: ${this.#problem}`;
+    const { problem } = this.#outbox;
+    if (problem !== null) return `earlier results cannot be published: ${problem}`;
     const unrecorded = this.#waiting.reduce((sum, { event }) => sum + objectsIn(event), 0);
     return unrecorded < MOST_UNRECORDED_OBJECTS
       ? null
@@ -53,68 +61,21 @@ export class Outbox {
 
   /** Throws `LOG_UNREACHABLE` where so many wait that nothing may be done that brings more. */
   requireRoom(): void {
-    if (this.size <= MAX_UNPUBLISHED) return;
-    throw new FleetGcError(
-      'LOG_UNREACHABLE',
-      `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
-    );
+    requireRoom(this.size, MAX_UNPUBLISHED);
   }
 
-  /** Publishes until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { sleep, random, logger } = this.#ports;
-    let failures = 0;
-    while (!signal.aborted) {
-      const problem = await this.publishNext();
-      if (problem === null) failures = 0;
-      if (problem === null && this.size === 0) await this.#woken.wait(LOOK_MS, signal);
-      if (problem === null) continue;
-      if (failures === 0) logger.warn({ problem }, 'results cannot be published, trying again');
-      await sleep(backoffMs(PUBLISH_BACKOFF, failures++, random), signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#outbox.run(signal);
   }
 
-  /** A log that does not answer must not keep the process; what it did not take is found out again. */
-  async last(running: Promise<void>): Promise<void> {
-    const enough = new AbortController();
-    const rest = async (): Promise<void> => {
-      await running;
-      while (this.size > 0 && !enough.signal.aborted) if ((await this.publishNext()) !== null) return;
-    };
-    await Promise.race([rest(), this.#ports.sleep(LAST_PUBLISH_MS, enough.signal)]);
-    enough.abort();
-  }
-
-  /** Why it failed; `null` where it did not, or nothing waits. */
-  async publishNext(): Promise<string | null> {
-    this.#problem = await this.#publish(MAX_BATCH);
-    return this.#problem;
-  }
-
-  async #publish(most: number): Promise<string | null> {
-    const batch = this.#waiting.slice(0, most);
-    const [first] = batch;
-    if (first === undefined) return null;
-    try {
-      await this.#ports.publish(batch);
-    } catch (thrown) {
-      if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;
-      if (batch.length > 1) return this.#publish(1);
-      const smaller = smallerResults(first.event);
-      if (smaller === null) return thrown.message;
-      this.#waiting.splice(0, 1, ...smaller.map((event) => ({ ...first, event })));
-      return this.#publish(1);
-    }
-    this.#waiting.splice(0, batch.length);
-    return null;
+  /** What it does not take is found out again. */
+  last(running: Promise<void>): Promise<void> {
+    return this.#outbox.last(running);
   }
 }
 
 const objectsIn = (event: ResultEvent): number =>
   event.type === 'fleetgc.cluster.object-results' ? event.objects.length : 0;
-
-/** Of a message that is cut because the broker takes no longer one. */
-const SHORT_MESSAGE_LENGTH = 100;
 
 /**
  * The same results in smaller events, for a broker that takes less than its topic was made for: halves while an event is about several
@@ -129,7 +90,7 @@ function smallerResults(event: ResultEvent): readonly ResultEvent[] | null {
     case 'fleetgc.cluster.command-result': {
       const { result } = event;
       if (result.outcome === 'done' || result.message.length <= SHORT_MESSAGE_LENGTH) return null;
-      return [{ ...event, result: { ...result, message: shortened(result.message) } }];
+      return [{ ...event, result: { ...result, message: shortMessage(result.message) } }];
     }
   }
 }
@@ -156,10 +117,8 @@ function shortenedObject(event: ClusterObjectResults): readonly ClusterObjectRes
 
 function shortenedOutcome(result: ClusterObjectOutcome): ClusterObjectOutcome {
   if (!('message' in result) || result.message === undefined) return result;
-  const short = { ...result, message: shortened(result.message) };
+  const short = { ...result, message: shortMessage(result.message) };
   if (short.outcome !== 'refused') return short;
   const { hold: _, ...refused } = short;
   return refused;
 }
-
-const shortened = (message: string): string => message.slice(0, SHORT_MESSAGE_LENGTH).toWellFormed();

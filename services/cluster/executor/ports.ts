@@ -4,14 +4,13 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
+import type { InForce } from '../../../packages/records/commands.ts';
 import type { ClusterCommandIntent } from '../../../schemas/events/cluster-intent.ts';
 import type { ClusterRemoved } from '../../../schemas/events/cluster-removed.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import type { Pods } from '../../../schemas/events/pods.ts';
-import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
-import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 
 /** The owner graph of the cluster, where the agent that keeps it runs in the same process. */
 export interface ClusterIndex {
@@ -81,14 +80,4 @@ export interface Outgoing {
 }
 
 /** What the policies that this process follows itself say of the cluster. */
-export type ClusterPolicyInForce =
-  | {
-      readonly kind: 'policy';
-      readonly record: ClusterPolicyRecord;
-      /** Of this cluster and others, and those that have ended. */
-      readonly approvals: readonly ApprovalRecord[];
-    }
-  | { readonly kind: 'paused'; readonly reason: string }
-  | { readonly kind: 'none' }
-  /** They cannot be read: a pause, or another policy, could be among them. */
-  | { readonly kind: 'unreadable'; readonly message: string };
+export type ClusterPolicyInForce = InForce<'cluster'>;

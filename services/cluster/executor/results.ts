@@ -10,7 +10,7 @@ import {
 import type { CommandRefused } from './command-checks.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { cut, type Order, type ReceivedCommand } from './order.ts';
-import type { Outbox } from './outbox.ts';
+import type { ClusterOutbox } from './outbox.ts';
 import type { ExecutorPorts } from './ports.ts';
 
 type Told = ClusterObjectResults['objects'][number];
@@ -48,13 +48,18 @@ function countIn(open: Open, { outcome }: ClusterObjectOutcome): void {
 /** What came of commands: of their objects as it comes, and of each as a whole at its end. */
 export class CommandReports {
   readonly #ports: ExecutorPorts;
-  readonly #outbox: Outbox;
+  readonly #outbox: ClusterOutbox;
   readonly #metrics: ExecutorMetrics;
   readonly #open = new Map<string, Open>();
   readonly #known: Set<string>;
 
   /** `answered`: commands that earlier lives of the executor answered. */
-  constructor(ports: ExecutorPorts, outbox: Outbox, metrics: ExecutorMetrics, answered: Iterable<string>) {
+  constructor(
+    ports: ExecutorPorts,
+    outbox: ClusterOutbox,
+    metrics: ExecutorMetrics,
+    answered: Iterable<string>,
+  ) {
     this.#ports = ports;
     this.#outbox = outbox;
     this.#metrics = metrics;

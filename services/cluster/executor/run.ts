@@ -1,8 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
-import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
-import { REJECTION_REASONS, unreadableCommandId } from '../../../packages/decision/rejected-orders.ts';
 import { clusterRejectedResultId } from '../../../packages/decision/result-ids.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { partitionOf } from '../../../packages/log/partition.ts';
@@ -16,6 +14,7 @@ import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { Sources } from '../../../packages/process/system-sources.ts';
 import { newTrace, nextHop } from '../../../packages/process/trace.ts';
 import type { Tracer } from '../../../packages/process/tracer.ts';
+import { answerRejected, distrustOf, selectInForce } from '../../../packages/records/commands.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../../packages/records/consume.ts';
 import type { CrashMarks } from '../../../packages/records/dead-letters/crash-marks.ts';
 import type { DeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
@@ -31,11 +30,11 @@ import { type ClusterIdentity, SUBJECTS } from '../../../schemas/events/identity
 import { MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/subject-headers.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
-import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import { LocalHold } from './command-checks.ts';
 import { ClusterExecutor } from './executor.ts';
 import { type OpenIntent, OpenIntents } from './intents.ts';
-import type { ClusterPolicyInForce, IndexSource, Outgoing, ResultEvent } from './ports.ts';
+import { cut } from './order.ts';
+import type { IndexSource, Outgoing, ResultEvent } from './ports.ts';
 import { type RecentResults, recentResults } from './recent-results.ts';
 
 export interface RunClusterExecutor {
@@ -88,8 +87,9 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     connection: deps.connection,
     index: deps.index,
     localHold: localHoldOf(deps),
-    policy: () => policyInForce(deps.policies, identity),
-    objectionTo: (keyId) => distrust(trust, keyId, identity),
+    policy: () => selectInForce(deps.policies, identity),
+    objectionTo: (keyId) =>
+      distrustOf(trust, 'clusterCommands', { keyId, key: SUBJECTS.cluster.keyOf(identity) }),
     recent,
     publish: (events) => publish(publisher, events, sources.now),
     save: (removed, trace) =>
@@ -215,38 +215,6 @@ function recordResults(
   }
 }
 
-/** While nobody can tell, nothing counts. */
-function distrust(trust: Trust, keyId: string | null, identity: ClusterIdentity): string | null {
-  try {
-    return trust.objectionTo('clusterCommands', keyId, SUBJECTS.cluster.keyOf(identity));
-  } catch (error) {
-    return toFleetGcError(error).message;
-  }
-}
-
-function policyInForce(
-  current: RunClusterExecutor['policies'],
-  identity: ClusterIdentity,
-): ClusterPolicyInForce {
-  let policies: PolicySetOf<'cluster'>;
-  try {
-    policies = current();
-  } catch (error) {
-    return { kind: 'unreadable', message: toFleetGcError(error).message };
-  }
-  const selection = selectPolicy(policies, identity);
-  switch (selection.kind) {
-    case 'paused':
-      return { kind: 'paused', reason: selection.pause.reason };
-    case 'too-costly':
-      return { kind: 'unreadable', message: OWN_RULES.P10 };
-    case 'none':
-      return selection;
-    case 'policy':
-      return { ...selection, approvals: policies.approvals };
-  }
-}
-
 interface ReadingResults {
   readonly identity: ClusterIdentity;
   readonly log: LogReader;
@@ -315,31 +283,24 @@ const Named = z.object({
   decisionId: EventId.nullable().catch(null),
 });
 const NAMELESS = { id: undefined, decisionId: null } as const;
-const MAX_MESSAGE_LENGTH = 1_000;
 
-/**
- * What a message on this cluster's key gets that is no command: a refusal that names the reason, beside the dead letter. Its id
- * follows from the message and the reason, so a repetition gives the same refusal.
- */
-export const refuseRejected =
-  (identity: ClusterIdentity, at: () => ClusterInstant | null): OnRejection =>
-  (topic, { cause, message, value }, record) => {
-    if (topic !== 'clusterCommands' || record.key !== SUBJECTS.cluster.keyOf(identity)) return [];
-    const { id, decisionId } = Named.safeParse(value).data ?? NAMELESS;
-    const commandId = id ?? unreadableCommandId(record.value);
-    const refusal = {
-      reason: REJECTION_REASONS[cause],
-      message: `${cause}: ${message}`.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
-    };
-    const event = {
-      type: 'fleetgc.cluster.command-result',
-      version: 1,
-      id: clusterRejectedResultId({ ...identity, commandId }, refusal),
-      ...identity,
-      at: at(),
-      commandId,
-      decisionId,
-      result: { outcome: 'refused', ...refusal },
-    } as const;
-    return [[clusterOutput('clusterResults', event)]];
-  };
+/** What a message on this cluster's key gets that is no command. Its id follows from the message and the reason. */
+export const refuseRejected = (identity: ClusterIdentity, at: () => ClusterInstant | null): OnRejection =>
+  answerRejected({
+    topic: 'clusterCommands',
+    key: SUBJECTS.cluster.keyOf(identity),
+    named: (value) => Named.safeParse(value).data ?? NAMELESS,
+    refused: ({ id: commandId, decisionId }, { reason, message }) => {
+      const refusal = { reason, message: cut(message) };
+      return clusterOutput('clusterResults', {
+        type: 'fleetgc.cluster.command-result',
+        version: 1,
+        id: clusterRejectedResultId({ ...identity, commandId }, refusal),
+        ...identity,
+        at: at(),
+        commandId,
+        decisionId,
+        result: { outcome: 'refused', ...refusal },
+      });
+    },
+  });

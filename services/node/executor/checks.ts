@@ -10,7 +10,7 @@ import { pluralOf } from '../../../packages/decision/inventory-entries.ts';
 import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
 import { withinSteps } from '../../../packages/decision/step-budget.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { shortHash } from '../../../packages/text/short-hash.ts';
+import { ageRefusal, otherPolicy, pausedRefusal, selectInForce } from '../../../packages/records/commands.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
@@ -23,7 +23,7 @@ import {
   unpullableBecause,
 } from '../../../schemas/policy/image-pattern.ts';
 import type { PauseRecord, Policy, PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
-import { type SelectableNode, selectPolicy } from '../../../schemas/policy/policy-selection.ts';
+import type { SelectableNode } from '../../../schemas/policy/policy-selection.ts';
 import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import type { BackoffEntry } from './backoff.ts';
 import type { LastActions } from './journal.ts';
@@ -126,13 +126,7 @@ export function timeRefusal(
     return { reason: 'other-boot', message: 'the node was booted since the inventory was taken' };
   }
   const ageMs = now.sinceBootMs - takenAt.sinceBootMs;
-  if (ageMs < 0) {
-    const message = `the inventory claims to be taken ${-ageMs} ms from now`;
-    return { reason: 'taken-in-the-future', message };
-  }
-  if (ageMs < lifetimeMs) return undefined;
-  const message = `the inventory was taken ${ageMs} ms ago, and the command lives ${lifetimeMs} ms`;
-  return { reason: 'expired', message };
+  return ageRefusal(ageMs, { lifetimeMs, of: 'inventory' }) ?? undefined;
 }
 
 /** An action of another command on the same kind of object, not certainly before the inventory. */
@@ -162,7 +156,7 @@ function pauseRefusal(policy: PolicyInForce): CommandRefused {
     case 'not-enforced':
       return undefined;
     case 'paused':
-      return { reason: 'paused', message: `fleetgc pause is in force: ${policy.pause.reason}` };
+      return pausedRefusal(policy.pause.reason);
     case 'unreadable':
       return {
         reason: 'held',
@@ -173,12 +167,8 @@ function pauseRefusal(policy: PolicyInForce): CommandRefused {
 
 /** What was decided under another policy than the one in force here is decided once more under this one. */
 function policyRefusal({ policy: named }: Command, policy: PolicyInForce): CommandRefused {
-  const reason = 'policy-not-in-force';
-  if (policy.kind === 'not-enforced') return { reason, message: policy.message };
-  if (policy.kind !== 'enforced' || policy.record.hash === named.hash) return undefined;
-  const { name } = policy.record.policy;
-  const message = `it was decided under policy ${named.name} (${shortHash(named.hash)}); in force here is ${name} (${shortHash(policy.record.hash)})`;
-  return { reason, message };
+  if (policy.kind === 'not-enforced') return { reason: 'policy-not-in-force', message: policy.message };
+  return policy.kind === 'enforced' ? (otherPolicy(named, policy.record) ?? undefined) : undefined;
 }
 
 /** A key may have been taken back since its command came. */
@@ -203,22 +193,16 @@ export type PolicyInForce =
 
 /** `current` throws `POLICIES_UNREADABLE` while nobody can tell. */
 export function policyInForce(current: () => PolicySet, node: SelectableNode): PolicyInForce {
-  let policies: PolicySet;
-  try {
-    policies = current();
-  } catch (error) {
-    return { kind: 'unreadable', message: toFleetGcError(error).message };
-  }
-  const selection = selectPolicy(policies, node);
-  switch (selection.kind) {
+  const inForce = selectInForce(current, node);
+  switch (inForce.kind) {
+    case 'unreadable':
+      return inForce;
     case 'paused':
-      return { kind: 'paused', pause: selection.pause };
-    case 'too-costly':
-      return { kind: 'unreadable', message: OWN_RULES.P10 };
+      return { kind: 'paused', pause: { reason: inForce.reason } };
     case 'none':
       return { kind: 'not-enforced', message: 'no policy selects this node now' };
     case 'policy': {
-      const { record } = selection;
+      const { record } = inForce;
       const { name, mode } = record.policy;
       if (mode === 'enforce') return { kind: 'enforced', record };
       return { kind: 'not-enforced', message: `policy ${name} says ${mode} for this node now` };

@@ -213,10 +213,10 @@ export const withUnpublished = (state: JournalState, event: Unpublished): Journa
   unpublished: [...state.unpublished, event],
 });
 
-/** The log acknowledged the first `count`. */
-export const published = (state: JournalState, count: number): JournalState => ({
+/** The log acknowledged the first `count`, or takes these in their place. */
+export const published = (state: JournalState, count: number, by: readonly Unpublished[]): JournalState => ({
   ...state,
-  unpublished: state.unpublished.slice(count),
+  unpublished: [...by, ...state.unpublished.slice(count)],
 });
 
 export const acted = (state: JournalState, kind: ObjectKind, action: LastAction): JournalState => ({

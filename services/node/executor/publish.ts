@@ -1,69 +1,43 @@
 import type { Logger } from 'pino';
-import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
-import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
 import { newTrace, nextHop, type TraceContext } from '../../../packages/process/trace.ts';
 import { sendSpan } from '../../../packages/records/message-spans.ts';
-import { isTooLarge, type Publisher } from '../../../packages/records/publisher.ts';
+import { Outbox, SHORT_MESSAGE_LENGTH, shortMessage } from '../../../packages/records/outbox.ts';
+import type { Publisher } from '../../../packages/records/publisher.ts';
 import { type Journal, published, type Unpublished } from './journal.ts';
 
 /** Events of one publish; each is far below a kilobyte or two. */
 const MAX_BATCH = 100;
-const PUBLISH_BACKOFF = { firstMs: 200, mostMs: 30_000 };
 
 interface ResultPublishing {
-  readonly journal: Journal;
   readonly publisher: Publisher;
   readonly sleep: Sleep;
   readonly random: () => number;
   readonly logger: Logger;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
-/**
- * Publishes what the journal holds, in its order, and drops it from there only when the log acknowledged it; until
- * `signal` aborts.
- */
-export async function publishResults(parts: ResultPublishing, signal: AbortSignal): Promise<void> {
-  const { journal, sleep, random, logger } = parts;
-  let failures = 0;
-  while (!signal.aborted) {
-    if (journal.state().unpublished.length === 0) {
-      await journal.changed(signal);
-      continue;
-    }
-    const problem = await publishNext(parts);
-    if (problem === null) {
-      failures = 0;
-      continue;
-    }
-    if (failures === 0) logger.warn({ problem }, 'results cannot be published, trying again');
-    await sleep(backoffMs(PUBLISH_BACKOFF, failures++, random), signal);
-  }
-}
-
-/** Returns why it failed, or `null`. */
-async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<string | null> {
-  const { journal } = parts;
-  const batch = journal.state().unpublished.slice(0, most);
-  try {
-    await sendTraced(batch, parts);
-  } catch (thrown) {
-    if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;
-    if (batch.length > 1) return publishNext(parts, 1);
-    const [first] = batch;
-    const shorter = first === undefined ? null : shortened(first);
-    // It stays in the journal, however often the log refuses it.
-    if (shorter === null) return thrown.message;
-    journal.update((state) => ({ ...state, unpublished: [shorter, ...state.unpublished.slice(1)] }));
-    return publishNext(parts, 1);
-  }
-  journal.update((state) => published(state, batch.length));
-  return null;
-}
-
-/** Of a message that is cut because the broker takes no longer one. */
-const SHORT_MESSAGE_LENGTH = 100;
+/** Publishes what the journal holds. `now` is in epoch milliseconds. */
+export const journalOutbox = (
+  journal: Journal,
+  { publisher, sleep, random, logger }: ResultPublishing,
+  now: () => number,
+): Outbox<Unpublished> =>
+  new Outbox({
+    results: {
+      waiting: () => journal.state().unpublished,
+      replaceFirst: (count, by) => journal.update((state) => published(state, count, by)),
+      changed: (signal) => journal.changed(signal),
+    },
+    send: (batch) => sendTraced(batch, publisher, now),
+    mostAtOnce: MAX_BATCH,
+    smaller: (result) => {
+      const shorter = shortened(result);
+      return shorter === null ? null : [shorter];
+    },
+    sleep,
+    random,
+    logger,
+  });
 
 /** The same event with a short message; `null` where it is short, or there is none. */
 function shortened({ trace, output }: Unpublished): Unpublished | null {
@@ -96,14 +70,13 @@ function withShortMessage(event: ResultEvent): ResultEvent | null {
 function cutIn<Told extends object>(told: Told): Told | null {
   if (!('message' in told) || typeof told.message !== 'string') return null;
   if (told.message.length <= SHORT_MESSAGE_LENGTH) return null;
-  return { ...told, message: cut(told.message) };
+  return { ...told, message: shortMessage(told.message) };
 }
-
-const cut = (message: string): string => message.slice(0, SHORT_MESSAGE_LENGTH).toWellFormed();
 
 async function sendTraced(
   batch: readonly Unpublished[],
-  { publisher, now }: ResultPublishing,
+  publisher: Publisher,
+  now: () => number,
 ): Promise<void> {
   const { tracer } = publisher;
   const startMs = now();

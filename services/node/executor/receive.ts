@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Handler, Input } from '../../../packages/decision/handler.ts';
-import { REJECTION_REASONS, unreadableCommandId } from '../../../packages/decision/rejected-orders.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
+import { answerRejected, otherInstance, requireRoom } from '../../../packages/records/commands.ts';
 import type { OnRejection } from '../../../packages/records/decide.ts';
 import { type Command, MAX_COMMAND_BYTES } from '../../../schemas/events/command.ts';
 import { EventId } from '../../../schemas/events/event-id.ts';
@@ -58,9 +57,11 @@ function receive(input: Input<Command>, receiver: Receiver): void {
   const { identity, journal, clock } = receiver;
   // Other nodes share the partition.
   if (nodeKey(command) !== nodeKey(identity) || knows(journal.state(), command.id)) return;
-  if (journal.state().unpublished.length > MAX_UNPUBLISHED) throw resultsPileUp();
+  requireRoom(journal.state().unpublished.length, MAX_UNPUBLISHED);
   const refusal =
-    sizeRefusal(input) ?? instanceRefusal(command, identity) ?? timeRefusal(command, clock.now());
+    sizeRefusal(input) ??
+    otherInstance('node', command.nodeInstance, identity.nodeInstance) ??
+    timeRefusal(command, clock.now());
   if (refusal) {
     answer(input, refusal, receiver);
     return;
@@ -75,15 +76,6 @@ function sizeRefusal({ event, bytes }: Input<Command>): Refusal<CommandRefusal> 
   if (length <= MAX_COMMAND_BYTES) return undefined;
   const message = `the command has ${length} bytes; at most ${MAX_COMMAND_BYTES} are taken`;
   return { reason: 'malformed', message };
-}
-
-function instanceRefusal(
-  { nodeInstance }: Command,
-  identity: NodeIdentity,
-): Refusal<CommandRefusal> | undefined {
-  if (nodeInstance === identity.nodeInstance) return undefined;
-  const message = `the command is for instance ${nodeInstance} of this node; this is ${identity.nodeInstance}`;
-  return { reason: 'other-instance', message };
 }
 
 function answer(
@@ -149,14 +141,6 @@ const entryOf = ({ event, trace, signedBy }: Input<Command>): JournalEntry => ({
   items: event.items.map(() => ({ state: 'waiting' })),
 });
 
-const resultsPileUp = (): FleetGcError =>
-  new FleetGcError(
-    'LOG_UNREACHABLE',
-    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
-  );
-
-const REASON = { ...REJECTION_REASONS, 'key-mismatch': 'other-node' } as const;
-
 /** What can be told of a command that is none: nothing of it is believed beyond its names. */
 const Named = z.object({
   id: EventId.optional().catch(undefined),
@@ -167,17 +151,17 @@ const Named = z.object({
 const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'unknown' } as const;
 
 /**
- * What a message on this node's key gets that is no command: a refusal that names the reason, beside the dead letter.
- * The id of the command follows from the message, and that of the refusal from both: a repetition gives the same refusal, or another
- * one beside it if it is refused for something else by then, such as a key that was taken back meanwhile.
+ * What a message on this node's key gets that is no command. The id of the refusal follows from the command and the reason: a repetition
+ * gives the same refusal, or another one beside it if it is refused for something else by then, such as a key that was taken back meanwhile.
  */
-export const refuseRejected =
-  (receiver: Receiver): OnRejection =>
-  (topic, { cause, message, value }, record) => {
-    if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
-    const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
-    const command = { ...named, id: id ?? unreadableCommandId(record.value) };
-    const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
-    receiver.metrics.commands.add({ outcome: refusal.reason });
-    return [[resultOutput(messageRejected(receiver.reporter(), command, refusal))]];
-  };
+export const refuseRejected = (receiver: Receiver): OnRejection =>
+  answerRejected({
+    topic: 'commands',
+    key: nodeKey(receiver.identity),
+    named: (value) => Named.safeParse(value).data ?? NAMELESS,
+    refused: (command, { reason, message }, cause) => {
+      const refusal = { reason: cause === 'key-mismatch' ? 'other-node' : reason, message } as const;
+      receiver.metrics.commands.add({ outcome: refusal.reason });
+      return resultOutput(messageRejected(receiver.reporter(), command, refusal));
+    },
+  });

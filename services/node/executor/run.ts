@@ -8,9 +8,9 @@ import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { PodLogRoots } from '../../../packages/machine/pod-log-roots.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
-import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
+import { distrustOf } from '../../../packages/records/commands.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../../packages/records/consume.ts';
 import type { CrashMarks } from '../../../packages/records/dead-letters/crash-marks.ts';
 import type { DeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
@@ -40,7 +40,7 @@ import { Gauge } from './measure.ts';
 import { addJournalMetrics, CommandSpans, createExecutorMetrics } from './metrics.ts';
 import { Planner, type TakeInventory } from './own-plan.ts';
 import { openDirectory, type PodLogAccess } from './pod-logs.ts';
-import { publishResults } from './publish.ts';
+import { journalOutbox } from './publish.ts';
 import { receiveCommands, refuseRejected } from './receive.ts';
 import { Remover } from './remove.ts';
 import type { Reporter } from './reports.ts';
@@ -87,7 +87,6 @@ export interface NodeExecutor {
   run(signal: AbortSignal): Promise<void>;
 }
 
-const LAST_PUBLISH_MS = 2_000;
 /**
  * A process that just started has not read the policies yet; commands of its journal wait so long for them.
  * @limit Wait of a journaled command for policies after a restart.
@@ -100,7 +99,7 @@ const POLICIES_POLL_MS = 50;
  * `publish.ts` brings the results to the log.
  */
 export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
-  const { node, files, publisher, sleep, random, logger } = deps;
+  const { node, files, publisher, sleep, logger } = deps;
   const { identity, clock, runtime, state } = node;
   const { podLogs } = files;
   const journal = openJournal({ directory: state, now: clock.now(), logger });
@@ -116,7 +115,7 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
     const { lastActions, removalRate } = journal.state();
     return {
       policy: node.policy(),
-      distrustOf: (commandId) => distrustOf(commandId, journal, node),
+      distrustOf: (commandId) => distrustIn(journal, commandId, node),
       local,
       backoff: backoff.entries(),
       lastActions,
@@ -150,32 +149,28 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
     run: async (signal) => {
       const stop = new AbortController();
       void lateRemovals.watch(stop.signal);
-      const publishing = publishResults(
-        { journal, publisher, sleep, random, logger, now: () => clock.now().wallTimeMs },
-        stop.signal,
-      );
+      const outbox = journalOutbox(journal, deps, () => clock.now().wallTimeMs);
+      const telling = new AbortController();
+      const publishing = outbox.run(telling.signal);
       try {
         // Seen once, it is missed after a restart also where nothing was removed meanwhile.
         await files.localRules();
         await policiesReadable(node, sleep, signal);
         await executor.run(signal);
-        await drained(journal, sleep);
+        telling.abort();
+        await outbox.last(publishing);
       } finally {
+        telling.abort();
         stop.abort();
       }
-      await lastPublish(publishing, sleep);
     },
   };
 }
 
-/** Why the key that signed a command does not count; while nobody can tell, nothing counts. */
-function distrustOf(commandId: string, journal: Journal, { trust, identity }: ExecutorNode): string | null {
+/** Why the key that signed a command of the journal does not count. */
+function distrustIn(journal: Journal, commandId: string, { trust, identity }: ExecutorNode): string | null {
   const entry = journal.state().entries.find(({ command }) => command.id === commandId);
-  try {
-    return trust.objectionTo('commands', entry?.signedBy ?? null, nodeKey(identity));
-  } catch (error) {
-    return toFleetGcError(error).message;
-  }
+  return distrustOf(trust, 'commands', { keyId: entry?.signedBy ?? null, key: nodeKey(identity) });
 }
 
 async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortSignal): Promise<void> {
@@ -183,27 +178,6 @@ async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortS
     if (signal.aborted || node.policy().kind !== 'unreadable') return;
     await sleep(POLICIES_POLL_MS, signal);
   }
-}
-
-/** A log that does not answer must not keep the process, nor our waiting for one that does; what it did not take stays in the journal. */
-async function lastPublish(publishing: Promise<void>, sleep: Sleep): Promise<void> {
-  const enough = new AbortController();
-  try {
-    await Promise.race([publishing, sleep(LAST_PUBLISH_MS, enough.signal)]);
-  } finally {
-    enough.abort();
-  }
-}
-
-/** Until the log has everything, within bounds. */
-async function drained(journal: Journal, sleep: Sleep): Promise<void> {
-  const enough = new AbortController();
-  const bound = sleep(LAST_PUBLISH_MS, enough.signal).then(() => enough.abort());
-  while (journal.state().unpublished.length > 0 && !enough.signal.aborted) {
-    await journal.changed(enough.signal);
-  }
-  enough.abort();
-  await bound;
 }
 
 /**

@@ -114,7 +114,7 @@ describe('a command', () => {
     const ended = finished(both, 'a', [answer('y')]);
     expect(ended.entries).toEqual([entry('b')]);
     expect(ended.unpublished).toEqual([answer('x'), answer('y')]);
-    expect(published(ended, 1).unpublished).toEqual([answer('y')]);
+    expect(published(ended, 1, []).unpublished).toEqual([answer('y')]);
   });
 
   test('that makes room is answered and gone; the first is never pushed out, nor one that was begun', () => {
