@@ -632,6 +632,20 @@ describe('the number of replicas', () => {
     );
   });
 
+  test('by lag with a prefix asks for the group by its name on the brokers', async () => {
+    const kafka = { brokers: ['kafka-1:9092'], prefix: 'acme.' };
+    const made = await withValues({ kafka, deciders: { keda: { enabled: true } } });
+    expect(named(made, 'ConfigMap', 'fleetgc').data).toMatchObject({ FLEETGC_KAFKA_PREFIX: 'acme.' });
+    expect(spec(made, 'ScaledObject', 'fleetgc-pressure')).toMatchObject({
+      triggers: [{ metadata: { consumerGroup: 'acme.fleetgc-pressure' } }],
+    });
+    const without = await withValues({});
+    expect(named(without, 'ConfigMap', 'fleetgc').data).not.toHaveProperty('FLEETGC_KAFKA_PREFIX');
+    await expect(withValues({ kafka: { ...kafka, prefix: 'acme' } })).rejects.toThrow(
+      /kafka\/prefix|kafka\.prefix/,
+    );
+  });
+
   test('by lag without a login needs none', async () => {
     const made = await withValues({ deciders: { keda: { enabled: true } } });
     expect(kindsOf(made)).not.toContain('TriggerAuthentication/fleetgc-kafka-deciders');
