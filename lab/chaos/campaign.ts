@@ -12,7 +12,7 @@ export interface Campaign extends AsyncDisposable {
   round(name: string, schedule: Schedule): Promise<Outcome>;
 }
 
-export interface CampaignSettings {
+interface CampaignSettings {
   readonly program: string;
   /** Gets a line for each round. */
   readonly out: string;

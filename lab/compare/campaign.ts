@@ -24,10 +24,7 @@ const KCM_RUNS = 3;
 const AGAIN_RUNS = 6;
 
 /** Plays these seeds side by side on one API server: first with one collector, then with the other, at last with none. */
-export async function playBatch(
-  campaign: Campaign,
-  seeds: readonly number[],
-): Promise<readonly SeedOutcome[]> {
+async function playBatch(campaign: Campaign, seeds: readonly number[]): Promise<readonly SeedOutcome[]> {
   const { subject } = campaign;
   await using stack = new AsyncDisposableStack();
   const fields = await fieldsOf(subject, stack);

@@ -119,7 +119,7 @@ export const SUBJECTS = {
 } as const satisfies Record<string, Subject>;
 
 export type SubjectName = keyof typeof SUBJECTS;
-export const SUBJECT_NAMES = Object.keys(SUBJECTS).filter((name): name is SubjectName =>
+const SUBJECT_NAMES = Object.keys(SUBJECTS).filter((name): name is SubjectName =>
   Object.hasOwn(SUBJECTS, name),
 );
 

@@ -3,7 +3,7 @@ import type { Mutant } from './mutants.ts';
 import type { Verdict } from './worker/job.ts';
 
 /** At least so many of a hundred mutants of a folder are to be killed, explained ones apart. */
-export const AIM_PERCENT = 90;
+const AIM_PERCENT = 90;
 
 export type Fate = Verdict['status'] | 'not reached' | 'explained' | 'sentence';
 

@@ -18,7 +18,7 @@ export interface Mutant {
   readonly isSentence: boolean;
 }
 
-export interface Instrumented {
+interface Instrumented {
   readonly mutants: readonly Mutant[];
   /** By file: its source with all of its mutants, each behind a switch. */
   readonly contents: Readonly<Record<string, string>>;

@@ -22,7 +22,7 @@ export interface Asked {
   readonly say: (line: string) => void;
 }
 
-export interface FolderRun {
+interface FolderRun {
   readonly account: FolderAccount;
   /** Explanations of mutants that are killed, or that there are no more. */
   readonly unused: readonly string[];

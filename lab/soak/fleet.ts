@@ -31,7 +31,7 @@ export interface SoakFleet extends AsyncDisposable {
   readonly nodes: readonly string[];
 }
 
-export interface SoakFleetSettings {
+interface SoakFleetSettings {
   readonly program: string;
   readonly directory: string;
   readonly nodes: number;

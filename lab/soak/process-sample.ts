@@ -11,7 +11,7 @@ const LOOK_MS = 50;
 /** `st` of an established connection in `/proc/net/tcp`. */
 const ESTABLISHED = '01';
 
-export interface OpenFiles {
+interface OpenFiles {
   readonly files: number;
   readonly sockets: number;
 }

@@ -11,7 +11,7 @@ export interface Recorded {
   readonly appendedAtMs: number;
 }
 
-export type ReliefRecords = Readonly<
+type ReliefRecords = Readonly<
   Record<'diskStats' | 'observe' | 'inventory' | 'commands' | 'results', readonly Recorded[]>
 >;
 

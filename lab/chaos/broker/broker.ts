@@ -19,7 +19,7 @@ export interface ChaosBroker extends AsyncDisposable {
   inTurn(begin: () => Promise<() => Promise<void>>): Promise<() => Promise<void>>;
 }
 
-export type Outage = 'killed' | 'frozen' | 'full';
+type Outage = 'killed' | 'frozen' | 'full';
 
 /** The topics of many rounds. */
 const DISK_BYTES = 512 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { clientIdOf } from './client-id.ts';
  * What happens to the connections of a client. `silent`: nothing arrives, either way, and connections stay open; `slow`:
  * each piece comes late; `cut`: every connection breaks in the middle of a frame, also those that are made then.
  */
-export type NetworkTrouble =
+type NetworkTrouble =
   | { readonly how: 'silent' }
   | { readonly how: 'slow'; readonly delayMs: number }
   | { readonly how: 'cut'; readonly afterBytes: number };
@@ -15,7 +15,7 @@ export type NetworkTrouble =
  * What happens to a connection when a client publishes on a topic: the request does not arrive, or its answer does not. The
  * connection goes silent, or breaks.
  */
-export interface PublishTrouble {
+interface PublishTrouble {
   readonly clientId: string;
   readonly topic: string;
   readonly lost: 'request' | 'answer';

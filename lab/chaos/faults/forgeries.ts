@@ -46,7 +46,7 @@ const MOST_ITEMS = 50;
 /** More than any disk of a campaign has. */
 const EVERYTHING = String(2 ** 50);
 
-export interface Forging {
+interface Forging {
   readonly node: string;
   readonly forgery: Forgery;
   readonly signature: ForgedSignature;

@@ -5,7 +5,7 @@ import type { FollowedLog } from '../fleet/followed-log.ts';
 
 /** What is sent again: the oldest messages come late, the newest twice, and `shuffled` ones out of order. */
 export const REPETITIONS = ['oldest', 'newest', 'shuffled'] as const;
-export type Repetition = (typeof REPETITIONS)[number];
+type Repetition = (typeof REPETITIONS)[number];
 
 /** Sends messages again, byte for byte, as a producer does that got no answer, or a replica that comes back. */
 export async function repeat(

@@ -14,7 +14,7 @@ const PLACES = 'SELECT topic, partition, "offset" FROM records';
 
 const Place = z.object({ topic: z.string(), partition: z.coerce.number(), offset: z.coerce.string() });
 
-export interface ArchiveSettings {
+interface ArchiveSettings {
   readonly directory: string;
   readonly program: string;
   /** Of whoever archives. */

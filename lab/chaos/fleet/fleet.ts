@@ -36,7 +36,7 @@ export interface Fleet extends Grounds<PolicyId> {
   reboot(node: string): void;
 }
 
-export interface FleetSettings
+interface FleetSettings
   extends Omit<GroundsSettings<PolicyId>, 'shape' | 'topics' | 'policyFile'>,
     NodesSettings {
   /** The parts start so long before any statement about keys is there. */

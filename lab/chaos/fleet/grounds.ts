@@ -37,7 +37,7 @@ export interface Grounds<Policy extends string = string> extends AsyncDisposable
 }
 
 /** What is to run: its name, on which machine, with whose key. */
-export interface PartToStart {
+interface PartToStart {
   readonly name: string;
   readonly command: readonly string[];
   /** That of a replica which runs beside it, where it is another one. */
@@ -60,7 +60,7 @@ export interface GroundsSettings<Policy> {
 }
 
 /** Grounds on which parts can be started; these end first. */
-export interface EmptyGrounds<Policy extends string> extends Grounds<Policy> {
+interface EmptyGrounds<Policy extends string> extends Grounds<Policy> {
   startAll(parts: readonly PartToStart[]): void;
 }
 

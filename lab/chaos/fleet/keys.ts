@@ -23,7 +23,7 @@ export interface KeyAct {
   endedMs: number | null;
 }
 
-export const SIGNING_ROLES = ['decider', 'operator', 'archiver', 'cluster'] as const;
+const SIGNING_ROLES = ['decider', 'operator', 'archiver', 'cluster'] as const;
 export type SigningRole = (typeof SIGNING_ROLES)[number];
 
 /** No clock of a round gets there. */

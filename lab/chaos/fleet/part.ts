@@ -29,7 +29,7 @@ export interface Part extends AsyncDisposable {
   readonly ends: readonly (number | null)[];
 }
 
-export interface PartSettings {
+interface PartSettings {
   readonly name: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;

@@ -42,7 +42,7 @@ export const POLICY_IDS = [
 
 /** Of each container of a pod that still runs, so many dead ones stay under every policy. */
 export const DEAD_PER_CONTAINER = 1;
-export const POLICY_NAME = 'chaos';
+const POLICY_NAME = 'chaos';
 
 export const policyFile = (id: PolicyId): PolicyFile => {
   const { enforces, minimumAgeMs, maximumUnusedMs, highPercent, lowPercent, ...facts } = POLICIES[id];

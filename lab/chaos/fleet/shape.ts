@@ -44,12 +44,12 @@ export const executorOf = (node: string): string =>
 export const NODE_NAMES: readonly string[] = Object.keys(NODE_PARTS);
 
 /** Machines with a clock of their own: where the services run, and each node. */
-export const MACHINES: readonly string[] = ['services', ...NODE_NAMES];
+const MACHINES: readonly string[] = ['services', ...NODE_NAMES];
 
-export const NODE_PART_NAMES: readonly string[] = Object.entries(NODE_PARTS).flatMap(([node, verbs]) =>
+const NODE_PART_NAMES: readonly string[] = Object.entries(NODE_PARTS).flatMap(([node, verbs]) =>
   verbs.map((verb) => `${node}/${verb}`),
 );
-export const PART_NAMES: readonly string[] = [...Object.keys(SERVICES), ...NODE_PART_NAMES];
+const PART_NAMES: readonly string[] = [...Object.keys(SERVICES), ...NODE_PART_NAMES];
 
 /** Beginnings of the ids by which the brokers know clients: the first is of all that runs on nodes. */
 export const CLIENTS = [

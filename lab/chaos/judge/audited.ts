@@ -1,7 +1,7 @@
 import type { AuditEvidence, Violation } from './evidence.ts';
 
 /** What a round of any kind tells of its log. */
-export interface Audited {
+interface Audited {
   readonly audit: AuditEvidence | null;
   readonly played: readonly { readonly fault: { readonly kind: string } }[];
   readonly log: { readonly tainted: ReadonlySet<string>; readonly distrusted: ReadonlySet<string> };

@@ -15,7 +15,7 @@ type Certified = KeyAct & {
 const isCertificate = (act: KeyAct): act is Certified => act.statement.type === 'fleetgc.key-certificate';
 
 /** Whether somebody may believe the key at that moment who hears everything at once. */
-export function mayCount({ acts, clock }: Told, keyId: string, role: SigningRole, atMs: number): boolean {
+function mayCount({ acts, clock }: Told, keyId: string, role: SigningRole, atMs: number): boolean {
   const ofKey = acts.filter(({ statement, startedMs }) => statement.keyId === keyId && startedMs <= atMs);
   const isDone = ({ endedMs }: KeyAct): boolean => endedMs !== null && endedMs <= atMs;
   if (ofKey.some((act) => !isCertificate(act) && isDone(act))) return false;

@@ -18,7 +18,7 @@ export interface ContainerRemoval extends Removal {
   readonly kind: 'container';
   readonly life: ContainerLife;
 }
-export interface SandboxRemoval extends Removal {
+interface SandboxRemoval extends Removal {
   readonly kind: 'sandbox';
   readonly life: SandboxLife;
 }

@@ -3,7 +3,7 @@ import { POLICIES, type PolicyFacts } from '../fleet/policies.ts';
 import { type Delay, undelayedMs } from './delays.ts';
 
 /** A node follows what an operator was told to be done within this time, in which nothing holds it up. */
-export const PROPAGATION_MS = 6_000;
+const PROPAGATION_MS = 6_000;
 
 /** What may have been in force on a node at that moment. Before the first act that is nothing, under which all is kept. */
 export function possibleSettings<Policy extends string>(

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import type { LogRecord } from '../../../packages/log/port.ts';
 
 /** Public keys of a round by their ids; those for which no root ever vouched are not among them. */
-export type PublicKeys = ReadonlyMap<string, KeyObject>;
+type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 export const publicKeyOf = (base64: string): KeyObject =>
   createPublicKey({

@@ -6,7 +6,7 @@ const FEWEST_DEEDS = 4;
 const MOST_DEEDS = 14;
 
 /** What may be done in a burst to objects of one kind, whose ids are their places in the list. */
-export interface BurstOf<Deed extends string> {
+interface BurstOf<Deed extends string> {
   readonly deeds: Weighted<Deed | 'create'>;
   readonly objects: readonly PlayedObject[];
   /** Adds one to the list. */

@@ -13,7 +13,7 @@ export interface PlayedKind extends ApiKind {
 
 /** Groups of the definitions that an arena makes. */
 export const SHOP = 'shop.compare.fleetgc.io';
-export const DEPOT = 'depot.compare.fleetgc.io';
+const DEPOT = 'depot.compare.fleetgc.io';
 /** A group whose server is not there. */
 export const FAILING = 'failing.compare.fleetgc.io';
 /** A group of which nobody has heard. */
@@ -105,7 +105,7 @@ export const KINDS = {
 } as const satisfies Record<string, PlayedKind>;
 
 export type KindId = keyof typeof KINDS;
-export const KIND_IDS = Object.keys(KINDS).filter((id): id is KindId => Object.hasOwn(KINDS, id));
+const KIND_IDS = Object.keys(KINDS).filter((id): id is KindId => Object.hasOwn(KINDS, id));
 /** Kinds of graphs: nobody owns the others, and they own nobody. */
 export const OWNED_KIND_IDS: readonly KindId[] = KIND_IDS.filter(
   (id) => id !== 'node' && id !== 'certificateRequest',

@@ -48,7 +48,7 @@ export interface Written {
 }
 
 /** What an object has beside its metadata. */
-export interface MoreBody {
+interface MoreBody {
   readonly spec?: object;
   readonly status?: object;
 }

@@ -17,7 +17,7 @@ function orphansOf(removal: Wait | undefined): readonly Orphan[] {
 /** A process that starts again takes a while. */
 const RESTART_MS = 100;
 
-export interface WorldSettings {
+interface WorldSettings {
   readonly scenario: Scenario;
   /** Whether moves are left out that lead where others lead too. */
   readonly isReduced: boolean;

@@ -22,7 +22,7 @@ const INPUTS = ['web-1', 'web-2', 'web-1'].map((node, index) => {
   return recordOf(nodeOutput('inventory', event), { offset: BigInt(index) });
 });
 
-export interface ReplicasSettings {
+interface ReplicasSettings {
   /** Inputs that are there at the beginning; the others come at any moment. */
   readonly arrived: number;
   /** Publishes or commits that fail. */

@@ -15,7 +15,7 @@ import { type Dictionary, madeValue } from './values.ts';
 /** `gentle`: the schema is likely to hold still. `wild`: anything. */
 export type Manner = 'gentle' | 'wild';
 
-export interface Mutating {
+interface Mutating {
   readonly choices: Choices;
   readonly dictionary: Dictionary;
   readonly manner: Manner;

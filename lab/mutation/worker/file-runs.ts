@@ -23,7 +23,7 @@ interface EvaluatedModule {
   readonly importers: Set<string>;
 }
 
-export interface RunWish {
+interface RunWish {
   readonly file: string;
   /** Only these tests; all without it. */
   readonly ids?: ReadonlySet<string>;

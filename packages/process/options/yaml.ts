@@ -2,7 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 
 /**
  * Files that people write take less.
- * @limit Size of a YAML file (policies, options, `node.yaml`, kubeconfigs). A larger one is refused.
+ * @limit Size of a YAML file, such as `node.yaml` or a kubeconfig. A larger one is refused.
  */
 export const MAX_YAML_BYTES = 1_048_576;
 /** The parser compares each key of a map with all others: so many take it less than a second. */

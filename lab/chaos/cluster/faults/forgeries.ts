@@ -12,14 +12,14 @@ import { KINDS } from '../fleet/kinds.ts';
 
 /** What somebody may write who may write everything but policies. */
 export const CLUSTER_FORGERIES = ['greedy-command', 'false-fact', 'false-result', 'garbage'] as const;
-export type ClusterForgery = (typeof CLUSTER_FORGERIES)[number];
+type ClusterForgery = (typeof CLUSTER_FORGERIES)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 const Event = z.record(z.string(), z.unknown());
 const Candidates = z.array(z.looseObject({ references: z.array(z.looseObject({ state: z.string() })) }));
 const Told = z.array(z.looseObject({}));
 
-export interface ClusterForging {
+interface ClusterForging {
   readonly forgery: ClusterForgery;
   readonly signature: ForgedSignature;
 }

@@ -37,7 +37,7 @@ export interface ClusterFleet extends Grounds<ClusterPolicyId> {
   rest(): void;
 }
 
-export interface ClusterFleetSettings
+interface ClusterFleetSettings
   extends Omit<GroundsSettings<ClusterPolicyId>, 'shape' | 'topics' | 'policyFile'> {
   readonly seed: number;
   readonly statementsLateMs: number;

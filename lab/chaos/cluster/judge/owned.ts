@@ -45,7 +45,7 @@ function lostFinalizer({ before, after }: Deed): string | null {
 }
 
 /** Whether a pod is the one too many is asked of the policy. */
-export const hasHadItsTime = ({ before: { endsAtMs, isEnded }, atMs }: Deed): boolean =>
+const hasHadItsTime = ({ before: { endsAtMs, isEnded }, atMs }: Deed): boolean =>
   isEnded || (endsAtMs !== null && endsAtMs <= atMs);
 
 /** An executor alone sees whether an owner is where the object says, and not where else it is or how it went: that facts and orders tell. */
