@@ -94,7 +94,8 @@ export default defineConfig({
           include: ['{test,lab}/**/*.e2e.test.ts'],
         },
       },
-      { test: { ...IN_CONTAINERS, name: 'world', include: WORLD_TESTS } },
+      // Clusters, browsers and builds compute: more at a time only wait for each other.
+      { test: { ...IN_CONTAINERS, name: 'world', include: WORLD_TESTS, maxWorkers: 2 } },
     ],
   },
 });
