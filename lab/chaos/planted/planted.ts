@@ -87,9 +87,9 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'result-dropped-when-not-taken',
     edits: [
       {
-        file: `${EXECUTOR}/publish.ts`,
+        file: 'packages/records/outbox.ts',
         old: 'if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;',
-        now: 'if (!isTooLarge(thrown)) {\n      journal.update((state) => published(state, batch.length));\n      return null;\n    }',
+        now: 'if (!isTooLarge(thrown)) {\n        results.replaceFirst(batch.length, []);\n        return null;\n      }',
       },
     ],
   },
@@ -97,14 +97,14 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'result-published-before-it-is-kept',
     edits: [
       {
-        file: `${EXECUTOR}/publish.ts`,
-        old: '  try {\n    await sendTraced(',
-        now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await sendTraced(',
+        file: 'packages/records/outbox.ts',
+        old: '    try {\n      await send(batch);',
+        now: '    results.replaceFirst(batch.length, []);\n    try {\n      await send(batch);',
       },
       {
-        file: `${EXECUTOR}/publish.ts`,
-        old: '  journal.update((state) => published(state, batch.length));\n  return null;',
-        now: '  return null;',
+        file: 'packages/records/outbox.ts',
+        old: '    results.replaceFirst(batch.length, []);\n    return null;',
+        now: '    return null;',
       },
     ],
   },
@@ -207,9 +207,9 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'cluster-pause-ignored',
     edits: [
       {
-        file: `${CLUSTER_EXECUTOR}/run.ts`,
-        old: 'const selection = selectPolicy(policies, identity);',
-        now: 'const selection = selectPolicy({ ...policies, pauses: [] }, identity);',
+        file: 'packages/records/commands.ts',
+        old: 'const selection = selectPolicy(policies, subject);',
+        now: 'const selection = selectPolicy({ ...policies, pauses: [] }, subject);',
       },
     ],
   },

@@ -80,14 +80,14 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/publish.ts`,
-        old: '  try {\n    await sendTraced(',
-        now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await sendTraced(',
+        file: 'packages/records/outbox.ts',
+        old: '    try {\n      await send(batch);',
+        now: '    results.replaceFirst(batch.length, []);\n    try {\n      await send(batch);',
       },
       {
-        file: `${EXECUTOR}/publish.ts`,
-        old: '  journal.update((state) => published(state, batch.length));\n  return null;',
-        now: '  return null;',
+        file: 'packages/records/outbox.ts',
+        old: '    results.replaceFirst(batch.length, []);\n    return null;',
+        now: '    return null;',
       },
     ],
   },
