@@ -13,6 +13,7 @@ import { EnvelopeHeaders } from './events/envelope.ts';
 import { Expiry } from './events/expiry.ts';
 import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
+import { LatestClusterFact, LatestNodeFact } from './events/latest-fact.ts';
 import { Observe } from './events/observe.ts';
 import { Ownership } from './events/ownership.ts';
 import { Pods } from './events/pods.ts';
@@ -124,6 +125,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.key-revocation.v1': KeyRevocation,
   'fleetgc.archive-head.v1': ArchiveHead,
   'fleetgc.decision-head.v1': DecisionHead,
+  'fleetgc.node.latest-fact.v1': LatestNodeFact,
+  'fleetgc.cluster.latest-fact.v1': LatestClusterFact,
   'fleetgc.dead-letter.v1': DeadLetter,
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,

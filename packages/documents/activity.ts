@@ -131,6 +131,8 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.policy-set':
         case 'fleetgc.key-certificate':
         case 'fleetgc.key-revocation':
+        case 'fleetgc.node.latest-fact':
+        case 'fleetgc.cluster.latest-fact':
         case 'fleetgc.dead-letter':
         case 'fleetgc.dead-letter-redrive':
           return [];

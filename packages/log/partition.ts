@@ -1,3 +1,4 @@
+import { placingPart } from '../../schemas/events/latest-fact.ts';
 import { TOPICS, type TopicName, type TopicSpec } from '../../schemas/events/topics.ts';
 import { FleetGcError } from '../process/errors.ts';
 
@@ -43,8 +44,11 @@ export function topicSpec(name: TopicName): TopicSpec {
 }
 
 /** Where a key lies: Kafka's default partitioner over the *declared* number of partitions, never over the one found. */
-export const partitionOf = (topic: TopicName, key: string): number =>
-  (murmur2(Buffer.from(key)) & 0x7fffffff) % topicSpec(topic).partitions;
+export function partitionOf(topic: TopicName, key: string): number {
+  const { key: kind, partitions } = topicSpec(topic);
+  const placing = kind === 'fact and subject' ? placingPart(key) : key;
+  return (murmur2(Buffer.from(placing)) & 0x7fffffff) % partitions;
+}
 
 /** Throws `USAGE` for a partition that is not declared; none at all means all of them. */
 export function requirePartition(topic: TopicName, partition: number | undefined): void {

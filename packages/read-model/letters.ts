@@ -60,6 +60,7 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   policyVersions: false,
   keys: false,
   heads: false,
+  latestFacts: false,
   deadLetters: false,
 };
 

@@ -2,7 +2,7 @@ import { eventType } from '../../schemas/events/envelope.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { canonicalJson } from '../canonical/ids.ts';
 import type { Output } from '../decision/handler.ts';
-import type { LogPublisher, OutgoingRecord } from '../log/port.ts';
+import type { LogPosition, LogPublisher, OutgoingRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { newTrace, type TraceContext, type TraceIds } from '../process/trace.ts';
 import type { Tracer } from '../process/tracer.ts';
@@ -24,6 +24,13 @@ export interface Publisher {
   send(records: readonly OutgoingRecord[]): Promise<void>;
 }
 
+/** An event that the log has. */
+export interface AcknowledgedOutput {
+  readonly output: Output;
+  readonly record: OutgoingRecord;
+  readonly position: LogPosition;
+}
+
 export interface PublisherSettings {
   readonly log: LogPublisher;
   /** `ce_source` of everything that is published: `serviceSource(...)` or `nodeSource(...)`. */
@@ -34,14 +41,26 @@ export interface PublisherSettings {
   readonly signer: Signer;
   /** Nobody traces when not given. */
   readonly tracer?: Tracer | null;
+  /** Told of each event that this publisher made a record of, once the log has it. */
+  readonly onAcknowledged?: (acknowledged: AcknowledgedOutput) => void;
 }
 
 export function createPublisher(settings: PublisherSettings): Publisher {
-  const { log, source, now, ids, signer, tracer = null } = settings;
+  const { log, source, now, ids, signer, tracer = null, onAcknowledged } = settings;
+  const outputOf = new WeakMap<OutgoingRecord, Output>();
   const records = (outputs: readonly Output[], trace: TraceContext) =>
-    outputs.map((output) => signer.sign(output.topic, toRecord(output, { source, nowMs: now(), trace })));
+    outputs.map((output) => {
+      const record = signer.sign(output.topic, toRecord(output, { source, nowMs: now(), trace }));
+      if (onAcknowledged !== undefined) outputOf.set(record, output);
+      return record;
+    });
   const send = async (envelopes: readonly OutgoingRecord[]): Promise<void> => {
-    if (envelopes.length > 0) await log.publish(envelopes);
+    if (envelopes.length === 0) return;
+    const positions = await log.publish(envelopes);
+    for (const [index, record] of envelopes.entries()) {
+      const [output, position] = [outputOf.get(record), positions[index]];
+      if (output !== undefined && position !== undefined) onAcknowledged?.({ output, record, position });
+    }
   };
   return {
     ids,

@@ -26,7 +26,16 @@ export interface RecordedEvent {
 
 /** What lies in the partition of a subject, causes before effects: facts, orders, decisions, commands, results. */
 export const SUBJECT_TOPICS = {
-  node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
+  node: [
+    'diskStats',
+    'inventory',
+    'observe',
+    'decisions',
+    'commands',
+    'results',
+    'latestFacts',
+    'deadLetters',
+  ],
   cluster: [
     'clusterOwnership',
     'clusterExpiry',
@@ -36,9 +45,12 @@ export const SUBJECT_TOPICS = {
     'clusterRemoved',
     'clusterResults',
     'clusterCensus',
+    'latestFacts',
     'deadLetters',
   ],
-} as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
+} as const satisfies {
+  readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'latestFacts' | 'deadLetters')[];
+};
 
 export type SubjectTopic = (typeof SUBJECT_TOPICS)[SubjectKind][number];
 
@@ -99,6 +111,7 @@ interface Head extends Source {
 const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   heads: 0,
   deadLetters: 0,
+  latestFacts: 0,
   results: 1,
   clusterResults: 1,
   clusterCensus: 1,

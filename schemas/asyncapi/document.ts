@@ -30,10 +30,20 @@ export const KEYS: Readonly<Record<TopicSpec['key'], string>> = {
   'content hash': 'The hash of what the record says.',
   'key id': 'The id of the key.',
   chain: 'The chain of the decisions, or the first line of the archive by its hash.',
+  'fact and subject':
+    'diskStats or clusterCensus, and the key of the subject, which alone gives the partition.',
   'original key': 'The key of the message that could not be processed.',
 };
 
 const FOREVER = -1;
+
+const cleanupOf = ({
+  compacted,
+  retentionMs,
+}: Pick<TopicSpec, 'compacted' | 'retentionMs'>): readonly string[] => [
+  ...(compacted ? ['compact'] : []),
+  ...(compacted && retentionMs === 'forever' ? [] : ['delete']),
+];
 
 function channelOf(id: TopicId): object {
   const { name, partitions, retentionMs, compacted, bounds }: TopicSpec = TOPICS[id];
@@ -50,7 +60,7 @@ function channelOf(id: TopicId): object {
         topic: name,
         partitions,
         topicConfiguration: {
-          'cleanup.policy': [compacted ? 'compact' : 'delete'],
+          'cleanup.policy': cleanupOf({ compacted, retentionMs }),
           'retention.ms': retentionMs === 'forever' ? FOREVER : retentionMs,
           'retention.bytes': FOREVER,
           'message.timestamp.type': 'LogAppendTime',

@@ -22,7 +22,8 @@ const quoted = (text: string): string => text.replaceAll(/<([a-z]+)>\/<([a-z]+)>
 const kept = ({ retentionMs, compacted }: TopicSpec): string => {
   const days = retentionMs === 'forever' ? null : retentionMs / MILLISECONDS_OF_A_DAY;
   const time = days === null ? 'for ever' : `${days} ${days === 1 ? 'day' : 'days'}`;
-  return compacted ? `${time}, the last record of each key (\`cleanup.policy=compact\`)` : time;
+  const policy = retentionMs === 'forever' ? 'compact' : 'compact,delete';
+  return compacted ? `${time}, the last record of each key (\`cleanup.policy=${policy}\`)` : time;
 };
 
 const largest = ({ bounds: { bytes, depth, elements } }: TopicSpec): string =>

@@ -15,6 +15,7 @@ import { Expiry } from './expiry.ts';
 import { ArchiveHead, DecisionHead } from './head.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
+import { LatestClusterFact, LatestNodeFact, locatedSubject } from './latest-fact.ts';
 import { Observe } from './observe.ts';
 import { Ownership } from './ownership.ts';
 import { Pods } from './pods.ts';
@@ -36,6 +37,7 @@ import {
   ONE_MANIFEST,
   ONE_ORDER,
   ONE_POLICY,
+  ONE_POSITION,
   ONE_RESULT,
   ONE_STATEMENT,
   SET_OF_POLICIES,
@@ -50,7 +52,14 @@ export const NODE_PARTITIONS = SUBJECTS.node.partitions;
 export interface TopicSpec {
   readonly name: string;
   /** What the record key is: that of the subject which the events are about, or something else. */
-  readonly key: SubjectKind | 'policy name' | 'content hash' | 'key id' | 'chain' | 'original key';
+  readonly key:
+    | SubjectKind
+    | 'policy name'
+    | 'content hash'
+    | 'key id'
+    | 'chain'
+    | 'original key'
+    | 'fact and subject';
   readonly partitions: number;
   /** `forever` also means: never deleted by size. */
   readonly retentionMs: number | 'forever';
@@ -201,6 +210,15 @@ export const TOPICS = {
     bounds: ONE_HEAD,
     schemas: [ArchiveHead, DecisionHead],
   }),
+  latestFacts: topic({
+    name: 'gc.latest-facts',
+    key: 'fact and subject',
+    partitions: NODE_PARTITIONS,
+    retentionMs: 30 * DAY_MS,
+    compacted: true,
+    bounds: ONE_POSITION,
+    schemas: [LatestNodeFact, LatestClusterFact],
+  }),
   deadLetters: topic({
     name: 'gc.dead-letters',
     key: 'original key',
@@ -225,6 +243,7 @@ export const subjectKindOf = ({ key }: Pick<TopicSpec, 'key'>): SubjectKind | nu
 
 /** Whom a record of this topic is about by its key; `null` where the key names no subject. */
 export function subjectOf(topic: Pick<TopicSpec, 'key'>, key: string | null): Subject | null {
+  if (topic.key === 'fact and subject') return key === null ? null : locatedSubject(key);
   const kind = subjectKindOf(topic);
   return kind !== null && key !== null && SUBJECTS[kind].isKey(key) ? { kind, key } : null;
 }

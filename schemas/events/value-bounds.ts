@@ -52,5 +52,8 @@ export const ONE_HEAD: ValueBounds = { bytes: MEBIBYTE, depth: DEPTH, elements: 
 /** A value of 4 MiB in base64, and key and headers, which may take 6 bytes a character in JSON. */
 export const ONE_LETTER: ValueBounds = { bytes: 32 * MEBIBYTE, depth: DEPTH, elements: 10_000 };
 
+/** Where one fact lies. */
+export const ONE_POSITION: ValueBounds = { bytes: 8 * KIBIBYTE, depth: DEPTH, elements: 200 };
+
 /** What a root says of one key, with up to a thousand clusters of 253 characters each. */
 export const ONE_STATEMENT: ValueBounds = { bytes: 512 * KIBIBYTE, depth: DEPTH, elements: 2_000 };

@@ -264,6 +264,21 @@ const TOPICS_OF_ALL = {
     },
     readBy: [],
   },
+  latestFacts: {
+    kind: 'state',
+    says: 'Where the latest fact of each node and cluster lies: the last record of each key.',
+    sent: {
+      'fleetgc.node.latest-fact.v1': {
+        says: 'Partition, offset, time and hash of the latest disk statistics of a node.',
+        by: ['node-agent'],
+      },
+      'fleetgc.cluster.latest-fact.v1': {
+        says: 'Partition, offset, time and hash of the latest census of a cluster.',
+        by: ['cluster-agent'],
+      },
+    },
+    readBy: [],
+  },
   deadLetters: {
     kind: 'fact',
     says: 'Messages that could not be processed.',

@@ -4,7 +4,8 @@ import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import { openCrashMarks } from '../../packages/records/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
-import { clusterSource, createPublisher, type Publisher } from '../../packages/records/publisher.ts';
+import { createAgentPublisher } from '../../packages/records/latest-facts.ts';
+import { clusterSource, type Publisher } from '../../packages/records/publisher.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { type ClusterAgent, createClusterAgent } from './agent/agent.ts';
 import type { RemovingOptions } from './cluster-options.ts';
@@ -32,12 +33,14 @@ interface Removing extends UnderPolicies {
 
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
 export async function runCluster(run: ClusterRun, removing: Removing): Promise<void> {
-  const publisher = publisherOf(run);
+  const { publisher, latestFacts } = publishingOf(run);
   const agent = agentOf(run, removing, publisher);
   const executor = executorDeps(run, removing, { publisher, index: agent });
   const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
   const watching = watchStateSpace(removing.state.path, run.process);
-  await runTogether([(stop) => agent.run(stop), executing, watching], run.signal);
+  await runTogether([(stop) => agent.run(stop), executing, watching], run.signal).finally(() =>
+    latestFacts.end(),
+  );
 }
 
 /** One of several replicas, or the only one. */
@@ -55,13 +58,19 @@ const inTurn = async (
 /** The reading half alone. */
 export async function runAgentOnly(run: ClusterRun, taking: InTurn & UnderPolicies): Promise<void> {
   reportCluster(run);
-  await inTurn(taking, (signal) => agentOf(run, taking, publisherOf(run)).run(signal), run.signal);
+  const working = async (signal: AbortSignal): Promise<void> => {
+    const { publisher, latestFacts } = publishingOf(run);
+    await agentOf(run, taking, publisher)
+      .run(signal)
+      .finally(() => latestFacts.end());
+  };
+  await inTurn(taking, working, run.signal);
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
 export async function runExecutorOnly(run: ClusterRun, removing: Removing & InTurn): Promise<void> {
   reportCluster(run);
-  const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null });
+  const deps = executorDeps(run, removing, { publisher: publishingOf(run).publisher, index: null });
   const working = (stop: AbortSignal): Promise<void> =>
     inTurn(removing, (signal) => runClusterExecutor(deps, signal), stop);
   // One that stands by keeps the same files.
@@ -71,9 +80,11 @@ export async function runExecutorOnly(run: ClusterRun, removing: Removing & InTu
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>
   process.logger.info({ ...identity, server }, 'this cluster');
 
-function publisherOf({ process: { log, signer, tracer, sources }, cluster }: ClusterRun): Publisher {
+function publishingOf({ process, cluster }: ClusterRun): ReturnType<typeof createAgentPublisher> {
+  const { log, signer, tracer, logger, sources } = process;
+  const { now, monotonicNow, traceIds: ids } = sources;
   const source = clusterSource(cluster.identity.cluster);
-  return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer, tracer });
+  return createAgentPublisher({ log, source, now, ids, signer, tracer }, { monotonicNow, logger });
 }
 
 function agentOf(

@@ -9,7 +9,8 @@ import { runEvery, runTogether } from '../../packages/process/loops.ts';
 import { type ConsumerSettings, startConsumer } from '../../packages/records/consume.ts';
 import { openCrashMarks } from '../../packages/records/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
-import { createPublisher, nodeSource, type Publisher } from '../../packages/records/publisher.ts';
+import { createAgentPublisher, type LatestFacts } from '../../packages/records/latest-facts.ts';
+import { nodeSource, type Publisher } from '../../packages/records/publisher.ts';
 import { publishingReadable } from '../../packages/records/readable-facts.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
@@ -56,7 +57,9 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   process.addCheck({ name: 'node', problem: () => consumer.problem() });
   const consuming = (stop: AbortSignal): Promise<void> => consumeUntil(stop, [consumer]);
   const watching = [watchLocalFile(process, deps.files), watchStateSpace(node.state.path, process)];
-  await runTogether([agent.run, executor.run, ...watching, consuming], signal);
+  await runTogether([agent.run, executor.run, ...watching, consuming], signal).finally(() =>
+    parts.latestFacts.end(),
+  );
 }
 
 /** The reading half alone. */
@@ -74,7 +77,9 @@ export async function runAgentOnly(
     process.addCheck({ name: 'node-agent', problem });
     await finished;
   };
-  await runTogether([running, watchStateSpace(node.state.path, process)], signal);
+  await runTogether([running, watchStateSpace(node.state.path, process)], signal).finally(() =>
+    parts.latestFacts.end(),
+  );
 }
 
 /** @limit Period of the usage check of an executor without an agent. */
@@ -132,15 +137,20 @@ interface NodeParts {
   readonly process: ServiceProcess;
   readonly node: ManagedNode;
   readonly publisher: Publisher;
+  /** To be ended after the last fact. */
+  readonly latestFacts: LatestFacts;
   /** Connections to the runtime are closed with it. */
   readonly resources: DisposableStack;
 }
 
 function nodeParts(process: ServiceProcess, node: ManagedNode, resources: DisposableStack): NodeParts {
-  const { log, signer, tracer, sources } = process;
-  const { now, traceIds: ids } = sources;
-  const publisher = createPublisher({ log, source: nodeSource(node.identity), now, ids, signer, tracer });
-  return { process, node, publisher, resources };
+  const { log, signer, tracer, sources, logger } = process;
+  const { now, monotonicNow, traceIds: ids } = sources;
+  const publishing = createAgentPublisher(
+    { log, source: nodeSource(node.identity), now, ids, signer, tracer },
+    { monotonicNow, logger },
+  );
+  return { process, node, ...publishing, resources };
 }
 
 type Consuming = Pick<

@@ -13,7 +13,8 @@ const DAY_MS = 86_400_000;
 function kept({ retentionMs, compacted }: TopicSpec): string {
   if (retentionMs === 'forever') return compacted ? 'for ever, compacted' : 'for ever';
   const days = retentionMs / DAY_MS;
-  return `${days} ${days === 1 ? 'day' : 'days'}`;
+  const time = `${days} ${days === 1 ? 'day' : 'days'}`;
+  return compacted ? `${time}, compacted` : time;
 }
 
 test('the topics are those of the table in the code', () => {

@@ -35,6 +35,7 @@ import { imageRemoval } from '../fixtures/command.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { expiry, expiryCandidate, requestFacts } from '../fixtures/expiry.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
+import { latestNodeFact } from '../fixtures/latest-fact.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
 import { candidate, owner, ownership } from '../fixtures/ownership.ts';
@@ -231,6 +232,12 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
     fromLine: 0,
     sums: many(MOST_SUMS, () => 'a'.repeat(8)),
   },
+  latestFacts: latestNodeFact({
+    id: longest(MAX_EVENT_ID_LENGTH),
+    cluster: 'c'.repeat(253),
+    node: 'n'.repeat(253),
+    offset: '9'.repeat(18),
+  }),
   deadLetters: letter,
 };
 

@@ -4,6 +4,7 @@ import { LinkedController } from '../../../packages/process/linked-controller.ts
 import { type Consumer, startConsumer } from '../../../packages/records/consume.ts';
 import { NO_MARKS } from '../../../packages/records/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
+import { createAgentPublisher } from '../../../packages/records/latest-facts.ts';
 import { createPublisher, nodeSource, serviceSource } from '../../../packages/records/publisher.ts';
 import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
@@ -192,7 +193,10 @@ function createFleet(run: FleetRun): RunningFleet {
     tally,
     policies: run.policies,
     publisherOf: (node: FleetNode) =>
-      createPublisher({ log, source: nodeSource(node.identity), now, ids, signer: UNSIGNED }),
+      createAgentPublisher(
+        { log, source: nodeSource(node.identity), now, ids, signer: UNSIGNED },
+        { monotonicNow: () => busyFleet.time.now(), logger: parts.logger },
+      ).publisher,
     isQuiet: () => isQuiet,
     logger: parts.logger,
     failed: (error: unknown) => failure.abort(error),

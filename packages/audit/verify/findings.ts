@@ -44,6 +44,8 @@ export type DeviationKind =
   | 'not-announced'
   /** A policy or set of policies is not what its hash says. */
   | 'policy-changed'
+  /** `gc.latest-facts` says that a fact lies where it does not, was put back, or was deleted: whoever wrote it wants to hide a node. */
+  | 'wrong-position'
   /** No key signed the record that had to, or it was put back; told only of who asks with a file of roots. */
   | 'not-trusted'
   /** Decisions that a signed head names are not there. As all that follows, told only of who asks with a file of roots. */

@@ -41,6 +41,7 @@ import { type DecidingAgain, decideAgain, provedByText, type Redecided, tellProv
 import { createCollector, type Findings, type Found } from './findings.ts';
 import { HeadedDecisions } from './headed-decisions.ts';
 import { Inputs } from './inputs.ts';
+import { LocatedFacts } from './latest-facts.ts';
 import {
   DecidedOutputs,
   decidedBy,
@@ -205,6 +206,7 @@ class PartitionCheck {
   readonly #earlierDecisions: EarlierDecisions;
   readonly #undecided: UndecidedMessages;
   readonly #removedByOthers: RemovedByOthers;
+  readonly #locatedFacts: LocatedFacts;
   readonly #clusterCommands: AnsweredClusterCommands;
   #lastMs = 0;
   #judgedMs = 0;
@@ -213,6 +215,7 @@ class PartitionCheck {
   readonly #takers: TopicTakers<SubjectTopic, void | Promise<void>> = {
     diskStats: (record) => {
       this.#parts.findings.counts.diskStats++;
+      this.#locatedFacts.fact('diskStats', record);
       this.#takeInput(record);
     },
     inventory: (record) => this.#takeInventory(record),
@@ -228,7 +231,11 @@ class PartitionCheck {
     clusterResults: (record) => this.#takeClusterResult(record),
     // Nobody decides on these two: they have to be what they say, and that is all.
     clusterRemoved: (record) => void this.#reader.read('clusterRemoved', record),
-    clusterCensus: (record) => void this.#reader.read('clusterCensus', record),
+    clusterCensus: (record) => {
+      this.#locatedFacts.fact('clusterCensus', record);
+      this.#reader.read('clusterCensus', record);
+    },
+    latestFacts: (record) => this.#locatedFacts.position(record),
     deadLetters: (record) => this.#takeDeadLetter(record),
   };
 
@@ -284,6 +291,7 @@ class PartitionCheck {
     this.#earlierDecisions = new EarlierDecisions(parts);
     this.#undecided = new UndecidedMessages(findings);
     this.#removedByOthers = new RemovedByOthers(findings);
+    this.#locatedFacts = new LocatedFacts(findings);
   }
 
   /** A cause from before the range: what follows from it may lie in it. */
@@ -352,6 +360,7 @@ class PartitionCheck {
     this.#undecided.judge({ beforeMs, atEnd });
     this.#orders.judge({ beforeMs, atEnd });
     this.#removedByOthers.judge({ beforeMs, atEnd });
+    this.#locatedFacts.judge(beforeMs);
   }
 
   /** What is on a topic of commands and none: executors answer it by these ids. */

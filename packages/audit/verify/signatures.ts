@@ -67,6 +67,7 @@ const FACTS = [
   'clusterRemoved',
   'clusterResults',
   'clusterCensus',
+  'latestFacts',
 ] as const satisfies readonly TopicId[];
 
 interface Question {

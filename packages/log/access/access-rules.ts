@@ -80,6 +80,8 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
     readers: ['decider', 'notifier', 'policy-controller', ...ONLOOKERS],
     writers: ['decider', ...PEOPLE, 'policy-controller'],
   },
+  // Nobody decides by them.
+  latestFacts: { readers: ONLOOKERS, writers: ['node', 'cluster'] },
   deadLetters: { readers: ['notifier', ...ONLOOKERS], writers: ['node', 'cluster', 'decider', ...PEOPLE] },
 };
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TopicName } from '../../../schemas/events/topics.ts';
+import type { TopicName, TopicSpec } from '../../../schemas/events/topics.ts';
 import type { pause } from '../../process/backoff.ts';
 import { HOUR_MS } from '../../process/durations.ts';
 import { FleetGcError } from '../../process/errors.ts';
@@ -21,11 +21,16 @@ const FRAME_BYTES = 256 * 1024;
 
 /** As records of a compacted topic are few, old values would stay for a week if the segment were not closed earlier. */
 const COMPACTED = {
-  'cleanup.policy': 'compact',
   'segment.ms': `${HOUR_MS}`,
   'max.compaction.lag.ms': `${HOUR_MS}`,
   'delete.retention.ms': `${24 * HOUR_MS}`,
 } as const;
+
+/**
+ * A topic that is compacted and deletes has a record for each node every few minutes, and readers read all of it: closed segments alone
+ * are compacted. Kafka takes no smaller ones.
+ */
+const OFTEN_REPLACED = { 'segment.bytes': `${1024 * 1024}` } as const;
 
 const minInsync = ({ replicationFactor, minInsyncReplicas }: KafkaOptions): number =>
   minInsyncReplicas ?? Math.max(1, replicationFactor - 1);
@@ -69,11 +74,18 @@ const comparedConfig = (topic: TopicName, options: KafkaOptions): Readonly<Recor
   ),
 });
 
+const cleanupOf = ({ compacted, retentionMs }: Pick<TopicSpec, 'compacted' | 'retentionMs'>): string => {
+  if (!compacted) return 'delete';
+  return retentionMs === 'forever' ? 'compact' : 'compact,delete';
+};
+
 /** Sizes never delete: what is kept, and for how long, is one number in one table. */
 function ownConfig(topic: TopicName, options: KafkaOptions): Readonly<Record<string, string>> {
   const { compacted, retentionMs } = topicSpec(topic);
   return {
-    ...(compacted ? COMPACTED : { 'cleanup.policy': 'delete' }),
+    'cleanup.policy': cleanupOf({ compacted, retentionMs }),
+    ...(compacted ? COMPACTED : {}),
+    ...(compacted && retentionMs !== 'forever' ? OFTEN_REPLACED : {}),
     'retention.ms': retentionMs === 'forever' ? FOREVER : `${retentionMs}`,
     'retention.bytes': FOREVER,
     'message.timestamp.type': 'LogAppendTime',

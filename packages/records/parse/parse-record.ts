@@ -227,6 +227,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   policyVersions: eventSchemas(TOPICS.policyVersions.schemas),
   keys: eventSchemas(TOPICS.keys.schemas),
   heads: eventSchemas(TOPICS.heads.schemas),
+  latestFacts: eventSchemas(TOPICS.latestFacts.schemas),
   deadLetters: eventSchemas(TOPICS.deadLetters.schemas),
 };
 

@@ -1,4 +1,5 @@
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
+import { keyOfLatestFact } from '../../../schemas/events/latest-fact.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import { pauseKey, policyKey } from '../../../schemas/policy/policy.ts';
@@ -41,6 +42,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   policyVersions: policyVersionKey,
   keys: ({ keyId }) => keyId,
   heads: (head) => (head.type === 'fleetgc.archive-head' ? head.archive : head.chain),
+  latestFacts: keyOfLatestFact,
   deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),
 };
 

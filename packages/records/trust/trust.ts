@@ -1,5 +1,5 @@
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
-import { subjectKindOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import { subjectKindOf, subjectOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import type { KeyId, KeyRevocation, KeyRole } from '../../../schemas/keys/key-statement.ts';
 import type { Headers, LogRecord } from '../../log/port.ts';
 import { FleetGcError } from '../../process/errors.ts';
@@ -75,6 +75,9 @@ const STATERS = [
 ] as const satisfies readonly KeyRole[];
 const CLUSTER_FACT = { roles: ['cluster'], good: 'then', generation: 'none' } as const;
 
+/** Where facts lie. Which agent may say it follows from the record key: `objectionToRole`. */
+const POSITION = { roles: ['node', 'cluster'], good: 'then', generation: 'none' } as const;
+
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   diskStats: FACT,
   inventory: FACT,
@@ -95,11 +98,13 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   policyVersions: { roles: [...STATERS, 'decider'], good: 'then', generation: 'optional' },
   keys: { roles: ['root'], good: 'then', generation: 'needed' },
   heads: { roles: ['archiver', 'decider'], good: 'then', generation: 'none' },
+  latestFacts: POSITION,
   deadLetters: 'unsigned',
 };
 
-/** What nodes and clusters say of themselves; whether it needs a signature is a choice of its own. */
-export const isFact = (topic: TopicId): boolean => SIGNERS[topic] === FACT || SIGNERS[topic] === CLUSTER_FACT;
+/** What nodes and clusters say of themselves, and where it lies; whether it needs a signature is a choice of its own. */
+export const isFact = (topic: TopicId): boolean =>
+  SIGNERS[topic] === FACT || SIGNERS[topic] === CLUSTER_FACT || SIGNERS[topic] === POSITION;
 
 const needsSignature = (topic: TopicId): boolean => SIGNERS[topic] !== 'unsigned';
 
@@ -152,7 +157,7 @@ export class RequiredTrust implements Trust {
       this.#objection(key, signers, record.timestampMs) ??
       this.#objectionToUndated(key, signers, record) ??
       notAllowed(objectionToGeneration(signature, signers, this.#takenAtMs(record))) ??
-      notAllowed(objectionToSubject(topic, key, record.key));
+      notAllowed(objectionToRole(topic, key, record.key) ?? objectionToSubject(topic, key, record.key));
     if (objection !== null) return distrust(objection.reason, `its key ${keyText(key)} ${objection.text}`);
     if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
       return distrust('changed', `its signature is not that of ${keyText(key)} over this record`);
@@ -259,6 +264,15 @@ function claimIn(headers: Headers, ring: () => KeyRing): Claim {
     : { signature, key, ring: known };
 }
 
+/** Where the facts of nodes lie, nodes alone say, and clusters of theirs. */
+function objectionToRole(topic: TopicId, { role }: CertifiedKey, recordKey: string | null): string | null {
+  if (topic !== 'latestFacts' || subjectOf(TOPICS[topic], recordKey)?.kind === role) return null;
+  return `is that of a ${role}, who may not sign this`;
+}
+
+const isAboutSubjects = (topic: TopicId): boolean =>
+  topic === 'latestFacts' || subjectKindOf(TOPICS[topic]) !== null;
+
 /**
  * Why a key may not speak for the subject of a record, in a few words. For whom it speaks is in the record's key; whom a
  * policy selects is told where policies are read.
@@ -268,13 +282,12 @@ export function objectionToSubject(
   { clusters, nodes }: Pick<CertifiedKey, 'clusters' | 'nodes'>,
   recordKey: string | null,
 ): string | null {
-  const kind = subjectKindOf(TOPICS[topic]);
-  if (clusters.length === 0 || kind === null) return null;
-  const { isKey, clusterOf } = SUBJECTS[kind];
-  const cluster = recordKey !== null && isKey(recordKey) ? clusterOf(recordKey) : null;
-  if (recordKey === null || cluster === null || !clusters.includes(cluster))
+  if (clusters.length === 0 || !isAboutSubjects(topic)) return null;
+  const subject = subjectOf(TOPICS[topic], recordKey);
+  const cluster = subject && SUBJECTS[subject.kind].clusterOf(subject.key);
+  if (subject === null || cluster === null || !clusters.includes(cluster))
     return `is for the clusters ${clusters.join(', ')} alone`;
-  return nodes.length === 0 || nodes.includes(recordKey.slice(cluster.length + 1))
+  return nodes.length === 0 || nodes.includes(subject.key.slice(cluster.length + 1))
     ? null
     : `is for the nodes ${nodes.join(', ')} alone`;
 }

@@ -25,6 +25,7 @@ import {
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { expiry } from '../../fixtures/expiry.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
+import { latestClusterFact, latestNodeFact } from '../../fixtures/latest-fact.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
 import { ownership } from '../../fixtures/ownership.ts';
@@ -170,6 +171,7 @@ describe('the text of an event on the log', () => {
       policyVersions: [appliedPolicy(), policySetRecord(policies)],
       keys: [statement],
       heads: [decisionHead, archiveHead],
+      latestFacts: [latestNodeFact(), latestClusterFact()],
       deadLetters: [letter],
     };
   const outputs = Object.entries(CANONICAL).flatMap(([topic, events]) =>

@@ -9,7 +9,8 @@ import { createMetrics } from '../../../packages/process/metrics.ts';
 import { startConsumer } from '../../../packages/records/consume.ts';
 import { NO_MARKS } from '../../../packages/records/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
-import { createPublisher, nodeSource } from '../../../packages/records/publisher.ts';
+import { createAgentPublisher } from '../../../packages/records/latest-facts.ts';
+import { nodeSource } from '../../../packages/records/publisher.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
 import { byTheClock, NodeAgent } from '../../../services/node/agent/agent.ts';
 import { loggedContentReading } from '../../../services/node/agent/contents.ts';
@@ -55,7 +56,10 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
   const { trust, keys, seen } = parts.trust;
-  const publisher = createPublisher({ signer: parts.nodeSigner, log, source: nodeSource(NODE), now, ids });
+  const { publisher } = createAgentPublisher(
+    { signer: parts.nodeSigner, log, source: nodeSource(NODE), now, ids },
+    { monotonicNow, logger },
+  );
   const policies = startPolicySource({
     trust,
     seen,

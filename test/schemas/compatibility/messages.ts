@@ -14,6 +14,7 @@ import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { TOPIC_IDS } from '../../../schemas/exchange/topics.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { clusterCommandIntent, clusterPolicyRecord, clusterRemoved } from '../../fixtures/cluster.ts';
+import { latestClusterFact, latestNodeFact } from '../../fixtures/latest-fact.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
 import { removalIntent } from '../../fixtures/results.ts';
 import { readCorpus } from '../../packages/audit/deciders/corpus.ts';
@@ -57,6 +58,7 @@ const MADE_BY_HAND: Partial<Readonly<Record<TopicId, readonly unknown[]>>> = {
   clusterRemoved: [clusterRemoved(), clusterRemoved({ saved: { as: 'name', because: 'secret' } })],
   clusterResults: [clusterCommandIntent()],
   heads: [archiveHead],
+  latestFacts: [latestNodeFact(), latestClusterFact()],
   results: [removalIntent()],
   policies: [clusterPolicyRecord(), approval(approvedOwner('uid-1', 3))],
   policyVersions: [

@@ -619,7 +619,7 @@ describe('the event log', () => {
       name: 'all rights',
       finding: rightsFinding('node', seen(all), ''),
       outcome: 'ok',
-      says: /all 8 rights/,
+      says: /all 9 rights/,
     },
     {
       name: 'a missing topic lacks no right',

@@ -55,6 +55,7 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   policyVersions: { may: 'operator', other: 'node' },
   keys: { may: 'root', other: 'operator' },
   heads: { may: 'decider', other: 'operator' },
+  latestFacts: { may: 'node', other: 'decider' },
   deadLetters: null,
 };
 
@@ -70,12 +71,13 @@ const FACTS: readonly TopicId[] = [
   'clusterRemoved',
   'clusterResults',
   'clusterCensus',
+  'latestFacts',
 ];
 const WITH_GENERATIONS: readonly TopicId[] = ['policies', 'policyVersions', 'keys'];
 /** Their keys name a cluster, or a node and so a cluster. */
 const OF_A_CLUSTER: readonly TopicId[] = [...ORDERS, ...FACTS];
 /** Several roles sign them, each its own kind of messages. */
-const OF_SEVERAL_ROLES: readonly TopicId[] = ['policyVersions', 'heads'];
+const OF_SEVERAL_ROLES: readonly TopicId[] = ['policyVersions', 'heads', 'latestFacts'];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

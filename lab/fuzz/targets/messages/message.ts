@@ -155,6 +155,8 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   policyVersions: (event) => ('hash' in event ? textOf(event.hash) : hashOr(() => contentHash(event))),
   keys: ({ keyId }) => textOf(keyId),
   heads: ({ type, archive, chain }) => textOf(type === 'fleetgc.archive-head' ? archive : chain),
+  latestFacts: (event) =>
+    `${textOf(event.fact)} ${event.fact === 'diskStats' ? nodeKeyOf(event) : clusterKeyOf(event)}`,
   deadLetters: ({ key }) => Buffer.from(textOf(key), 'base64').toString('utf8'),
 };
 

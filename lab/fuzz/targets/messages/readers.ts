@@ -26,6 +26,7 @@ import { containerRemoval, imageRemoval, logRemoval } from '../../../../test/fix
 import { diskStats } from '../../../../test/fixtures/disk-stats.ts';
 import { expiry, expiryCandidate, podEnd, requestFacts } from '../../../../test/fixtures/expiry.ts';
 import { incompleteInventory, tooLargeInventory } from '../../../../test/fixtures/inventory.ts';
+import { latestNodeFact } from '../../../../test/fixtures/latest-fact.ts';
 import { observe } from '../../../../test/fixtures/observe.ts';
 import { decision } from '../../../../test/fixtures/outputs.ts';
 import { candidate, owner, ownership } from '../../../../test/fixtures/ownership.ts';
@@ -364,6 +365,14 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       audit: auditReader('heads'),
       'signatures of verify': signaturesReader('heads'),
       'trust that warns': warnedReader('heads'),
+    },
+  },
+  latestFacts: {
+    events: () => [latestNodeFact(), latestNodeFact({ offset: '0' })],
+    readers: {
+      audit: auditReader('latestFacts'),
+      'signatures of verify': signaturesReader('latestFacts'),
+      'trust that warns': warnedReader('latestFacts'),
     },
   },
   deadLetters: {

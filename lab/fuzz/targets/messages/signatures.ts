@@ -37,6 +37,7 @@ type Verified = Extract<
   | 'clusterCommands'
   | 'clusterRemoved'
   | 'clusterResults'
+  | 'latestFacts'
   | 'clusterCensus'
 >;
 

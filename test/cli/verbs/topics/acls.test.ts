@@ -24,7 +24,7 @@ test('the commands of Kafka’s tool, which no broker is asked for', async () =>
     exitCode: 0,
     stderr: '',
     stdout: [
-      `${start} --allow-principal User:nodes --operation Write --topic gc.node.disk-stats --topic gc.node.inventory --topic gc.node.results --topic gc.dead-letters`,
+      `${start} --allow-principal User:nodes --operation Write --topic gc.node.disk-stats --topic gc.node.inventory --topic gc.node.results --topic gc.latest-facts --topic gc.dead-letters`,
       `${start} --allow-principal User:nodes --operation Read --topic gc.node.observe --topic gc.node.commands --topic gc.policies --topic gc.keys`,
       '',
     ].join('\n'),

@@ -33,6 +33,7 @@ const EMPTY: Recording = {
   policyVersions: [],
   keys: [],
   heads: [],
+  latestFacts: [],
   deadLetters: [],
 };
 

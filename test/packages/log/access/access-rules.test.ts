@@ -45,10 +45,11 @@ test.each(['operator', 'dashboard', 'reader'] as const)(
 );
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
-  { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
+  { role: 'node', writes: ['latestFacts', 'diskStats', 'inventory', 'results', 'deadLetters'] },
   {
     role: 'cluster',
     writes: [
+      'latestFacts',
       'clusterOwnership',
       'clusterPods',
       'clusterExpiry',

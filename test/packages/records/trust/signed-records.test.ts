@@ -196,6 +196,7 @@ describe('what leaves a process', () => {
           'clusterRemoved',
           'clusterResults',
           'clusterCensus',
+          'latestFacts',
           'policies',
           'policyVersions',
           'keys',
@@ -318,4 +319,21 @@ test('an order counts later only while its key does', () => {
   expect(trust.objectionTo('commands', operator.keyId, 'eu/web-1')).toMatch(
     /is that of a operator, who may not sign/,
   );
+});
+
+test.each([
+  { role: 'node', key: 'diskStats prod/web-1', counts: true },
+  { role: 'node', key: 'diskStats other/web-1', counts: false },
+  { role: 'node', key: 'clusterCensus prod', counts: false },
+  { role: 'cluster', key: 'clusterCensus prod', counts: true },
+  { role: 'cluster', key: 'diskStats prod/web-1', counts: false },
+  { role: 'node', key: 'inventory prod/web-1', counts: false },
+  { role: 'decider', key: 'diskStats prod/web-1', counts: false },
+] as const)('a key of role $role may say where the fact $key lies: $counts', ({ role, key, counts }) => {
+  const own = newKey();
+  const keys = new KeyRing(rootsOf(root));
+  keys.add(certified(root, own, { role, clusters: ['prod'] }));
+  const judge = new RequiredTrust({ ring: () => keys, problem: () => null, nowMs: () => SIGNED_AT_MS });
+  const record = signRecord(written('latestFacts', key), { fleet: FLEET, key: own, generation: null });
+  expect(judge.authenticate('latestFacts', onLog(record)).ok).toBe(counts);
 });

@@ -266,8 +266,11 @@ test('an archive that began late: no deviation, and only inputs are missing', as
 });
 
 const LONG_MS = 200 * 24 * 60 * MINUTE;
-const longAgo = (recent: Recording): Recording =>
-  mapRecords(recent, (record) => ({ ...record, timestampMs: record.timestampMs - LONG_MS }));
+/** Positions carry the times of their facts in their values: there are none. */
+const longAgo = (recent: Recording): Recording => ({
+  ...mapRecords(recent, (record) => ({ ...record, timestampMs: record.timestampMs - LONG_MS })),
+  latestFacts: [],
+});
 
 /** As after retention; what is known of policies stays. */
 const keptSince = (timeMs: number): Recording => {
