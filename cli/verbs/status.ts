@@ -40,7 +40,7 @@ export const statusVerb = defineVerb({
 
 export const nodesVerb = defineVerb({
   help: [
-    'Lists the nodes that were heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads the last minutes whole, and before them only samples (from 15 minutes, 1, 4, 12 and 24 hours ago), however large the fleet is: a node that ran only in between and is gone can be missing where others are there.',
+    'Lists the nodes that were heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads the last minutes whole, and of nodes that are silent the report that gc.latest-facts names, however large the fleet is.',
   ],
   examples: [
     'fleetgc nodes',
@@ -61,11 +61,15 @@ export const nodesVerb = defineVerb({
     const nowMs = Date.now();
     const stored = await readPoliciesBy(roots, log, signal);
     warnOfUnreadable(stored, logger);
-    const reading = { log, nowMs, onProgress: (line: string) => context.progress.report(() => line) };
+    const { believedPositions } = await import('../../packages/read-model/latest-facts.ts');
+    const isBelieved = await believedPositions(roots, log, signal);
+    const onProgress = (line: string): void => context.progress.report(() => line);
+    const reading = { log, nowMs, onProgress, isBelieved };
     const found = await readFleetNodes(reading, stored.sets.node, signal);
     if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
     const isDocument = output === 'json' || output === 'yaml';
-    if (found.nodes.length === 0 && !isDocument) return logger.info('No node was heard in the last day.');
+    if (found.nodes.length + (found.unlocated?.length ?? 0) === 0 && !isDocument)
+      return logger.info('No node was heard in the last day.');
     await printObjects(context, output, {
       value: found,
       lines: nodeLines(found, false),

@@ -4,10 +4,16 @@ import type { Column } from './document.ts';
 import { tableOf } from './text.ts';
 
 /** One line a node, and what is wrong below. */
-export function nodeLines({ nodes, readAtMs }: FleetNodes, isWide: boolean): readonly string[] {
-  const warnings = nodes.flatMap((node) =>
-    node.warnings.map(({ message }) => `${node.cluster}/${node.node}: ${message}`),
-  );
+export function nodeLines(
+  { nodes, readAtMs, unlocated = [] }: FleetNodes,
+  isWide: boolean,
+): readonly string[] {
+  const warnings = [
+    ...nodes.flatMap((node) =>
+      node.warnings.map(({ message }) => `${node.cluster}/${node.node}: ${message}`),
+    ),
+    ...unlocated.map(({ cluster, node, message }) => `${cluster}/${node}: ${message}`),
+  ];
   return [
     ...tableOf(nodes, [...columnsAt(readAtMs), ...(isWide ? WIDE_COLUMNS : [])]),
     ...(warnings.length === 0 ? [] : ['', ...warnings]),

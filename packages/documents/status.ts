@@ -64,7 +64,7 @@ const ALL_RUNS =
 const countText = (count: number | null): string => (count === null ? 'unknown' : String(count));
 
 function nodesText({ nodes }: FleetStatus): string {
-  if (nodes === null) return 'unknown, since gc.node.disk-stats cannot be read';
+  if (nodes === null) return 'unknown, since gc.node.disk-stats or gc.latest-facts cannot be read';
   const { heard, silent, withoutPolicy, warned } = nodes;
   return `${heard} heard, ${silent} silent in the last day; ${countText(withoutPolicy)} without a policy, ${warned} with warnings`;
 }

@@ -6,11 +6,11 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { HeldProof } from '../../schemas/reports/policy-list.ts';
 import { partitionOf } from '../log/partition.ts';
 import type { LogReader, LogRecord } from '../log/port.ts';
-import { HOUR_MS, MINUTE_MS } from '../process/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
-import type { TimeRange } from '../records/read-log.ts';
 import type { Trust } from '../records/trust/trust.ts';
 import type { CandidatesFact } from './held-objects.ts';
+import { believedPositions, readLatestFacts } from './latest-facts.ts';
 import { partitionsOf, scan } from './scan.ts';
 import { recordedTrust } from './trust.ts';
 
@@ -41,15 +41,10 @@ interface LastCensuses {
 
 /** What each cluster told last of itself: in the last hour, or, where nobody did, as far back as the topic reaches. */
 export async function lastCensuses(asked: AskedCensuses, signal: AbortSignal): Promise<LastCensuses> {
-  const lately = await readCensuses(asked, [{ fromMs: asked.nowMs - HOUR_MS, toMs: null }], signal);
+  const lately = await readCensuses(asked, null, signal);
   if (lately.censuses.length > 0) return lately;
-  return await readCensuses(asked, [{ fromMs: null, toMs: null }], signal);
+  return await readCensuses(asked, asked.nowMs - TOPICS.latestFacts.retentionMs, signal);
 }
-
-/** An agent tells how its cluster stands within ten minutes. */
-const SPAN_LENGTH_MS = 30 * MINUTE_MS;
-/** Of those that are silent for longer, spans of the day before tell: each has a census of every agent that ran. The oldest first. */
-const SPANS_BEFORE_MS = [24, 12, 6, 3].map((hours) => hours * HOUR_MS);
 
 /** What each cluster told last of itself in the last day, by its name. */
 export async function censusesOfTheDay(
@@ -57,26 +52,33 @@ export async function censusesOfTheDay(
   { nowMs, roots }: { readonly nowMs: number; readonly roots: TrustRoots | null },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ToldCensus>> {
-  const ranges: readonly TimeRange[] = [
-    ...SPANS_BEFORE_MS.map((agoMs) => ({ fromMs: nowMs - agoMs, toMs: nowMs - agoMs + SPAN_LENGTH_MS })),
-    { fromMs: nowMs - HOUR_MS, toMs: null },
-  ];
-  const { censuses } = await readCensuses({ log, cluster: null, roots, nowMs }, ranges, signal);
+  const { censuses } = await readCensuses({ log, cluster: null, roots, nowMs }, nowMs - DAY_MS, signal);
   return new Map(censuses.map((told) => [told.census.cluster, told]));
 }
 
-/** `ranges`: the oldest first. */
+/**
+ * The last hour whole, in which every agent that runs tells how its cluster stands; of those that are silent for longer, the census that
+ * `gc.latest-facts` names, where they told one since `fromMs`. `null`: nobody asks for those.
+ */
 async function readCensuses(
-  { log, cluster, roots }: AskedCensuses,
-  ranges: readonly TimeRange[],
+  { log, cluster, roots, nowMs }: AskedCensuses,
+  fromMs: number | null,
   signal: AbortSignal,
 ): Promise<LastCensuses> {
   const last = new ToldCensuses(await recordedTrust(roots, log, signal));
   const { name } = TOPICS.clusterCensus;
   const partitions =
     cluster === null ? partitionsOf('cluster') : [partitionOf(name, SUBJECTS.cluster.keyOf({ cluster }))];
+  const ranges = [{ fromMs: nowMs - HOUR_MS, toMs: null }];
   const part = { topics: ['clusterCensus'], partitions, ranges } as const;
   await scan(log, part, ({ record }) => last.take(record), signal);
+  if (fromMs !== null) {
+    const told = last.proved();
+    const isKnown = (key: string): boolean => told.has(key) || (cluster !== null && key !== cluster);
+    const isBelieved = await believedPositions(roots, log, signal);
+    const asking = { log, fact: 'clusterCensus', fromMs, isKnown, isBelieved } as const;
+    await readLatestFacts(asking, (record) => last.take(record), signal);
+  }
   const censuses = [...last.told().values()]
     .filter(({ census }) => cluster === null || census.cluster === cluster)
     .toSorted((a, b) => compareText(a.census.cluster, b.census.cluster));
@@ -111,11 +113,16 @@ class ToldCensuses {
     }
     const { event: census } = parsed;
     const last = { census, heardMs: record.timestampMs };
-    this.#all.set(census.cluster, last);
+    if (last.heardMs >= (this.#all.get(census.cluster)?.heardMs ?? 0)) this.#all.set(census.cluster, last);
     if (this.#trust?.authenticate('clusterCensus', record).ok !== true) return;
     const order = this.#orders.get(census.cluster) ?? new ToldOrder();
     this.#orders.set(census.cluster, order);
     if (order.isNews(census, record.timestampMs)) this.#signed.set(census.cluster, last);
+  }
+
+  /** Clusters of which nothing earlier says more: what no key signed is no reason to look no further. */
+  proved(): ReadonlySet<string> {
+    return new Set((this.#trust === null ? this.#all : this.#signed).keys());
   }
 
   /** By cluster. */

@@ -205,18 +205,19 @@ export class Projection implements Disposable {
   async #recallNodes(signal: AbortSignal): Promise<void> {
     await this.#follower.untilCaughtUp('diskStats', signal);
     if (signal.aborted) return;
-    const { nodes, unreadable } = await readReportingNodes(
+    const { nodes, unreadable, unlocated } = await readReportingNodes(
       {
         log: this.#settings.from.log,
         nowMs: this.#now(),
         onProgress: () => undefined,
         isKnown: (key) => this.fleet.has(key),
-        isBelieved: (record) => this.#trust.believes('diskStats', record),
+        isBelieved: (topic, record) => this.#trust.believes(topic, record),
         admits: (key, heardMs) => this.#places.node.admits(key, heardMs),
       },
       signal,
     );
     this.fleet.unreadable += unreadable;
+    this.fleet.unlocated = unlocated;
     for (const node of nodes.values()) {
       const { stats, track, offset } = node;
       this.fleet.recalled(stats, track);

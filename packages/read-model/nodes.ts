@@ -13,8 +13,14 @@ import type {
   DashboardNodes,
   NodeState,
 } from '../../schemas/reports/dashboard.ts';
-import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
+import type {
+  FleetNode,
+  FleetNodes,
+  FleetNodeWarning,
+  UnlocatedNode,
+} from '../../schemas/reports/fleet-nodes.ts';
 import { believeUsage, usagePercent } from '../decision/thresholds/filesystem-usage.ts';
+import type { UnlocatedSubject } from './latest-facts.ts';
 import {
   isLasting,
   type NodePressure,
@@ -53,13 +59,25 @@ export async function readFleetNodes(
   signal: AbortSignal,
 ): Promise<FleetNodes> {
   const { log, nowMs } = needs;
-  const { nodes, unreadable } = await readReportingNodes(needs, signal);
+  const { nodes, unreadable, unlocated } = await readReportingNodes(needs, signal);
   const known = [...nodes.values()].map(({ stats, track }) => knownNode(stats, track, policies));
   const pressed = new Set(
     known.filter(({ pressure }) => pressure !== null).map((node) => nodes.get(nodeKey(node))?.partition ?? 0),
   );
   const unrelieved = await readUnrelieved(log, { partitions: [...pressed], nowMs }, signal);
-  return { ...fleetOf(known, { policies, nowMs, unrelieved }), unreadable };
+  const fleet = { ...fleetOf(known, { policies, nowMs, unrelieved }), unreadable };
+  return unlocated.length === 0 ? fleet : { ...fleet, unlocated: unlocated.map(unlocatedNode) };
+}
+
+const UNLOCATED_TEXT: Readonly<Record<UnlocatedSubject['kind'], string>> = {
+  'position-refused': 'its last report cannot be found, and somebody may hide it: see fleetgc audit verify',
+  'fact-not-kept': 'it has stopped reporting, and its last report is no longer on the event log',
+};
+
+/** A node of which nothing is known but that it was there. */
+export function unlocatedNode({ key, kind, heardMs, why }: UnlocatedSubject): UnlocatedNode {
+  const [cluster = '', node = ''] = key.split('/');
+  return { cluster, node, heardMs, kind, message: `${UNLOCATED_TEXT[kind]} (${why})` };
 }
 
 /** What is known beside the nodes. */
@@ -226,6 +244,8 @@ export class Fleet {
   #policies: PolicySet;
   /** Records of disk statistics that nobody can read. */
   unreadable = 0;
+  /** Nodes that fell silent before this began, and of which nothing else is known. */
+  unlocated: readonly UnlocatedSubject[] = [];
 
   constructor(db: DatabaseSync, policies: PolicySet) {
     this.#db = db;
@@ -312,17 +332,14 @@ export class Fleet {
     this.#unrelieved.clear();
     this.#changed.clear();
     this.unreadable = 0;
+    this.unlocated = [];
   }
 
   told(nowMs: number): FleetNodes {
-    return {
-      ...fleetOf([...this.#known.values()], {
-        policies: this.#policies,
-        nowMs,
-        unrelieved: this.#unrelieved,
-      }),
-      unreadable: this.unreadable,
-    };
+    const known = { policies: this.#policies, nowMs, unrelieved: this.#unrelieved };
+    const fleet = { ...fleetOf([...this.#known.values()], known), unreadable: this.unreadable };
+    const unlocated = this.unlocated.filter(({ key }) => !this.#known.has(key));
+    return unlocated.length === 0 ? fleet : { ...fleet, unlocated: unlocated.map(unlocatedNode) };
   }
 
   /** The keys of those of which something is new since this was asked last. */

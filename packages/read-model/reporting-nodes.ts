@@ -3,15 +3,15 @@ import { eventType } from '../../schemas/events/envelope.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import type { CommandResult } from '../../schemas/events/result.ts';
-import { TOPICS } from '../../schemas/events/topics.ts';
 import type { LogReader, LogRecord } from '../log/port.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../process/durations.ts';
 import { deciderOf, mayBeTooCostly } from '../records/node-decisions.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
-import { firstRecord, type RecordedEvent, readPartition, type TimeRange } from '../records/read-log.ts';
+import type { RecordedEvent } from '../records/read-log.ts';
+import { type IsBelieved, readLatestFacts, type UnlocatedSubject } from './latest-facts.ts';
 import { UNRELIEVED_FOR_MS } from './node-pressure.ts';
 import { type NodeTrack, track } from './node-track.ts';
-import { beside, partitionsOf, scan } from './scan.ts';
+import { partitionsOf, scan } from './scan.ts';
 
 /** A node as its newest disk statistics tell it. */
 export interface ReportingNode {
@@ -26,6 +26,8 @@ interface ReportingNodes {
   /** By `<cluster>/<node>`. */
   readonly nodes: ReadonlyMap<string, ReportingNode>;
   readonly unreadable: number;
+  /** Those that were heard, and of which nothing else is known. */
+  readonly unlocated: readonly UnlocatedSubject[];
 }
 
 export interface ReportingNodesNeeds {
@@ -38,158 +40,71 @@ export interface ReportingNodesNeeds {
   /** By `<cluster>/<node>`: nodes that whoever asks has heard already. They are left out. */
   readonly isKnown?: (key: string) => boolean;
   /** Asked of each record that is looked at: others say nothing. All are believed when not given. */
-  readonly isBelieved?: (record: LogRecord) => boolean;
+  readonly isBelieved?: IsBelieved;
   /** Asked of each that was heard: others are left out. All are taken when not given. */
   readonly admits?: (key: string, heardMs: number) => boolean;
 }
 
-/** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
-const WINDOW_MS = 1.5 * MINUTE_MS;
-/** Read whole, and long enough to see two machines take turns. */
+/** Read whole: each node that lives is heard, and two machines that take turns are seen. */
 const NEWEST_MS = 3.5 * MINUTE_MS;
-/** Where nodes that are silent now are looked for; the topic keeps a day. */
-const EARLIER_MS = [15 * MINUTE_MS, HOUR_MS, 4 * HOUR_MS, 12 * HOUR_MS, 23.75 * HOUR_MS];
-/** Where nobody was heard in any window, this far apart at most: who lived between two windows is found there. */
-const SWEEP_MS = 10 * MINUTE_MS;
-/** Of so many silent nodes the exact moment is looked up. */
-const MOST_DATED = 30;
 
 const PARTITIONS = partitionsOf('node');
 
 /**
- * Who was heard in the last day, without reading all of it: the last minutes whole, and of the time before a window here and
- * there. So a node that lived between two windows may be missed where others share its partition; a partition in which
- * somebody was heard is never taken for empty. Ends early when `signal` aborts.
+ * Who was heard in the last day, without reading all of it: the last minutes whole, and of those that are silent since the fact that
+ * `gc.latest-facts` names. Ends early when `signal` aborts. A node that never published where its facts lie, as agents of releases before
+ * this topic, is there only while it is heard.
  */
 export async function readReportingNodes(
   needs: ReportingNodesNeeds,
   signal: AbortSignal,
 ): Promise<ReportingNodes> {
-  const reading = new Reading(needs, signal);
-  await reading.window({ fromMs: needs.nowMs - NEWEST_MS, toMs: null });
-  const silentSinceMs = new Map<string, number>();
-  let laterMs = needs.nowMs - NEWEST_MS;
-  for (const agoMs of EARLIER_MS) {
-    const fromMs = needs.nowMs - agoMs;
-    for (const key of await reading.window({ fromMs, toMs: fromMs + WINDOW_MS }))
-      silentSinceMs.set(key, laterMs);
-    laterMs = fromMs;
-  }
-  for (const key of await reading.sweep({ fromMs: needs.nowMs - DAY_MS, toMs: needs.nowMs - NEWEST_MS }))
-    silentSinceMs.set(key, needs.nowMs - NEWEST_MS);
-  const silent = [...silentSinceMs].slice(0, MOST_DATED);
-  await beside(silent, ([key, atMs]) => reading.date(key, atMs));
-  return { nodes: reading.nodes, unreadable: reading.unreadable };
+  const { log, nowMs, isBelieved = () => true, onProgress } = needs;
+  const reading = new Reading(needs);
+  const ranges = [{ fromMs: nowMs - NEWEST_MS, toMs: null }];
+  await scan(
+    log,
+    { topics: ['diskStats'], partitions: PARTITIONS, ranges },
+    ({ record }) => reading.take(record),
+    signal,
+  );
+  onProgress(`${reading.records} records read, ${reading.nodes.size} nodes heard`);
+  const heard = new Set(reading.nodes.keys());
+  const isKnown = (key: string): boolean => heard.has(key) || needs.isKnown?.(key) === true;
+  const asked = { log, fact: 'diskStats', fromMs: nowMs - DAY_MS, isKnown, isBelieved } as const;
+  const unlocated = await readLatestFacts(asked, (record) => reading.take(record), signal);
+  onProgress(`${reading.records} records read, ${reading.nodes.size} nodes heard`);
+  return { nodes: reading.nodes, unreadable: reading.unreadable, unlocated };
 }
 
 class Reading {
   readonly nodes = new Map<string, ReportingNode>();
   unreadable = 0;
-  #records = 0;
-  /** Partitions in which somebody was heard. */
-  readonly #loud = new Set<number>();
+  records = 0;
   readonly #needs: ReportingNodesNeeds;
-  readonly #signal: AbortSignal;
 
-  constructor(needs: ReportingNodesNeeds, signal: AbortSignal) {
+  constructor(needs: ReportingNodesNeeds) {
     this.#needs = needs;
-    this.#signal = signal;
   }
 
-  /** Hears those that were not heard in a later window; resolves to their keys. */
-  async window(range: TimeRange): Promise<readonly string[]> {
-    return await this.#newNodes(PARTITIONS, (partition, isNew) => this.#readWindow(partition, range, isNew));
-  }
-
-  /** As `window`, of partitions in which nobody was heard yet: from record to record, so that what is empty costs nothing. */
-  async sweep(range: { readonly fromMs: number; readonly toMs: number }): Promise<readonly string[]> {
-    const quiet = PARTITIONS.filter((partition) => !this.#loud.has(partition));
-    return await this.#newNodes(quiet, async (partition, isNew) => {
-      let fromMs = await this.#firstMs(partition, range.fromMs);
-      while (fromMs !== null && fromMs < range.toMs) {
-        await this.#readWindow(partition, { fromMs, toMs: fromMs + WINDOW_MS }, isNew);
-        fromMs = await this.#firstMs(partition, fromMs + SWEEP_MS);
-      }
-    });
-  }
-
-  async #newNodes(
-    partitions: readonly number[],
-    hear: (partition: number, isNew: (key: string) => boolean) => Promise<void>,
-  ): Promise<readonly string[]> {
-    const known = new Set(this.nodes.keys());
-    const isNew = (key: string): boolean => !known.has(key);
-    await beside(partitions, (partition) => hear(partition, isNew));
-    this.#needs.onProgress(`${this.#records} records read, ${this.nodes.size} nodes heard`);
-    return [...this.nodes.keys()].filter(isNew);
-  }
-
-  /** When the first record at or after a time came; `null` when none did. */
-  async #firstMs(partition: number, fromMs: number): Promise<number | null> {
-    const request = { topic: TOPICS.diskStats.name, partition, from: { timestampMs: fromMs } } as const;
-    return (await firstRecord(this.#needs.log, request, this.#signal))?.timestampMs ?? null;
-  }
-
-  /** When a node fell silent, by halves: it was heard, and was not any more at `silentMs`. */
-  async date(key: string, silentMs: number): Promise<void> {
-    const node = this.nodes.get(key);
-    let untilMs = silentMs;
-    for (
-      let heardMs = this.#lastReportMs(key);
-      node && untilMs - heardMs > WINDOW_MS && !this.#signal.aborted;
-    ) {
-      const fromMs = Math.floor((heardMs + untilMs) / 2);
-      await this.#readWindow(node.partition, { fromMs, toMs: fromMs + WINDOW_MS }, (heard) => heard === key);
-      if (this.#lastReportMs(key) === heardMs) untilMs = fromMs;
-      heardMs = this.#lastReportMs(key);
-    }
-    if (node)
-      await this.#readWindow(
-        node.partition,
-        { fromMs: this.#lastReportMs(key), toMs: untilMs + WINDOW_MS },
-        (heard) => heard === key,
-      );
-  }
-
-  #lastReportMs(key: string): number {
-    return this.nodes.get(key)?.track.last.loggedAtMs ?? 0;
-  }
-
-  async #readWindow(partition: number, range: TimeRange, isWanted: (key: string) => boolean): Promise<void> {
-    const reading = { topics: ['diskStats'], partition, range } as const;
-    for await (const { record } of readPartition(this.#needs.log, reading, this.#signal)) {
-      this.#records++;
-      if (this.#isKnown(record.key, partition) || !isWanted(record.key ?? '')) continue;
-      if (this.#needs.isBelieved?.(record) !== false) this.#take(record);
-    }
-  }
-
-  #take(record: LogRecord): void {
+  take(record: LogRecord): void {
+    const { isKnown, isBelieved, admits } = this.#needs;
+    this.records += 1;
+    if (record.key !== null && isKnown?.(record.key) === true) return;
+    if (isBelieved?.('diskStats', record) === false) return;
     const parsed = parseRecord('diskStats', record);
-    if (!parsed.ok) this.unreadable++;
-    else if (this.#needs.admits?.(nodeKey(parsed.event), record.timestampMs) !== false)
-      this.#note(parsed.event, record);
+    if (!parsed.ok) this.unreadable += 1;
+    else if (admits?.(nodeKey(parsed.event), record.timestampMs) !== false) this.#note(parsed.event, record);
   }
 
-  #isKnown(key: string | null, partition: number): boolean {
-    const isKnown = key !== null && this.#needs.isKnown?.(key) === true;
-    if (isKnown) this.#loud.add(partition);
-    return isKnown;
-  }
-
-  #note(stats: DiskStats, { partition, offset, timestampMs: loggedAtMs }: LogRecord): void {
+  #note(stats: DiskStats, { offset, partition, timestampMs: loggedAtMs }: LogRecord): void {
     const key = nodeKey(stats);
     const { nodeInstance, takenAt } = stats;
-    this.#loud.add(partition);
     const before = this.nodes.get(key)?.track ?? null;
     if (before === null) this.#needs.onNode?.(stats);
     if (before !== null && loggedAtMs < before.last.loggedAtMs) return;
-    this.nodes.set(key, {
-      stats,
-      partition,
-      offset,
-      track: track(before, { nodeInstance, takenAt, loggedAtMs }),
-    });
+    const now = track(before, { nodeInstance, takenAt, loggedAtMs });
+    this.nodes.set(key, { stats, partition, offset, track: now });
   }
 }
 

@@ -17,6 +17,7 @@ import { DAY_MS } from '../process/durations.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import { firstRecord } from '../records/read-log.ts';
 import { clusterStatus, type ReportingCluster, readReportingClusters } from './clusters.ts';
+import { believedPositions } from './latest-facts.ts';
 import { readLetterSummaries, type StoredLetters } from './letters.ts';
 import { nodesUnder, readFleetNodes } from './nodes.ts';
 import { readHeldNodes, readTooCostlyNodes } from './reporting-nodes.ts';
@@ -108,10 +109,14 @@ async function readTopics(
   const letters = await ifReadable('deadLetters', () =>
     readLetterSummaries(log, { timestampMs: nowMs - DAY_MS }, signal),
   );
-  const nodes = await ifReadable('diskStats', () => readNodes(needs, stored, signal));
+  const nodes = unreadable.has(TOPICS.latestFacts.name)
+    ? null
+    : await ifReadable('diskStats', () => readNodes(needs, stored, signal));
   const held = await ifReadable('results', () => readHeldNodes(log, nowMs, signal));
   const tooCostly = await ifReadable('decisions', () => readTooCostlyNodes(log, nowMs, signal));
-  const clusters = CLUSTER_TOPICS.some((topic) => unreadable.has(TOPICS[topic].name))
+  const clusters = [...CLUSTER_TOPICS, 'latestFacts' as const].some((topic) =>
+    unreadable.has(TOPICS[topic].name),
+  )
     ? null
     : await readReportingClusters(
         log,
@@ -121,6 +126,19 @@ async function readTopics(
   return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held, tooCostly, clusters };
 }
 
+async function readNodesNow(
+  { roots, ...needs }: StatusNeeds,
+  policies: PolicySet,
+  signal: AbortSignal,
+): Promise<FleetNodes> {
+  const isBelieved = await believedPositions(roots, needs.log, signal);
+  return await readFleetNodes(
+    { log: needs.log, nowMs: needs.nowMs, onProgress: needs.onProgress, isBelieved },
+    policies,
+    signal,
+  );
+}
+
 /** Without policies nobody knows which clusters are meant. */
 async function readNodes(
   needs: StatusNeeds,
@@ -128,7 +146,7 @@ async function readNodes(
   signal: AbortSignal,
 ): Promise<FleetNodes> {
   const policies = (stored?.sets ?? setsOfEntries([])).node;
-  const found = needs.nodes?.(policies) ?? (await readFleetNodes(needs, policies, signal));
+  const found = needs.nodes?.(policies) ?? (await readNodesNow(needs, policies, signal));
   if (stored !== null) return found;
   const nodes = found.nodes.map((node) => ({
     ...node,
@@ -160,6 +178,9 @@ function statusOf(facts: StatusFacts): FleetStatus {
     warnings: [
       ...(nodes?.nodes ?? []).flatMap((node) =>
         node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
+      ),
+      ...(nodes?.unlocated ?? []).map(
+        ({ kind, message, ...node }) => ({ subject: nodeKey(node), kind, message }) as const,
       ),
       ...[...(held ?? [])].map(([subject, message]) => ({ subject, kind: 'held', message }) as const),
       ...[...(tooCostly ?? [])].map(

@@ -12,6 +12,8 @@ export const FleetNodeWarning = z.object({
     'two-machines',
     'stray-cluster',
     'silent',
+    'position-refused',
+    'fact-not-kept',
     'no-reading',
     'above-threshold',
     'above-threshold-dry-run',
@@ -61,6 +63,18 @@ export const FleetNode = z.object({
 });
 export type FleetNode = z.infer<typeof FleetNode>;
 
+/** A node of which the log tells that it was there, and no more. */
+const UnlocatedNode = z.object({
+  cluster: ClusterName,
+  node: NodeName,
+  /** `null`: nobody can tell. */
+  heardMs: EpochMs.nullable(),
+  kind: z.enum(['position-refused', 'fact-not-kept']),
+  /** For people; may be reworded. */
+  message: z.string(),
+});
+export type UnlocatedNode = z.infer<typeof UnlocatedNode>;
+
 /** What `fleetgc nodes -o json` prints. */
 export const FleetNodes = z.object({
   type: z.literal('fleetgc.nodes'),
@@ -70,5 +84,7 @@ export const FleetNodes = z.object({
   /** Records that nobody can read; nothing of them is in this. */
   unreadable: Count,
   nodes: z.array(FleetNode),
+  /** Nodes that were heard in the last day, and of which nothing else is known; not there where there are none. */
+  unlocated: z.exactOptional(z.array(UnlocatedNode)),
 });
 export type FleetNodes = z.infer<typeof FleetNodes>;

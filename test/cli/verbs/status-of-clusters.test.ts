@@ -13,6 +13,7 @@ import { instant } from '../../fixtures/time.ts';
 import { begun, commandIn } from '../../packages/audit/support/cluster-history.ts';
 import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { positionsOn } from '../../support/logs/positions.ts';
 import { ownLog } from '../fleetgc.ts';
 
 const WENT = owner('o', { state: 'gone' });
@@ -91,6 +92,7 @@ test('a cluster of which nothing is heard, and commands that nobody answers', as
   const { command } = history.decide(ownership({ candidates: [candidate({ references: [WENT] })] }));
   const order = commandIn(command);
   await publishAt(nowMs - 6 * 60 * MINUTE_MS + MINUTE_MS, told());
+  for (const { atMs, record } of await positionsOn(log, 'clusterCensus')) await publishAt(atMs, record);
   await publishAt(nowMs - 20 * MINUTE_MS, outgoing(clusterOutput('clusterCommands', order)));
   await publishAt(
     nowMs - MINUTE_MS,

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { valueSha256 } from '../../../packages/canonical/ids.ts';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { lastCensuses } from '../../../packages/read-model/censuses.ts';
 import { readReportingClusters } from '../../../packages/read-model/clusters.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
 import type { Census } from '../../../schemas/events/census.ts';
+import { latestFactKey } from '../../../schemas/events/latest-fact.ts';
 import { census } from '../../fixtures/census.ts';
+import { latestClusterFact } from '../../fixtures/latest-fact.ts';
 import { HOUR, MINUTE } from '../../fixtures/time.ts';
 import { certified, FLEET, newKey, rootsOf } from '../../fixtures/trust.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -36,12 +39,27 @@ function logWith(all: readonly Told[], apartMs = MINUTE): ClusterHistory {
   for (const { census: each, isSigned } of all) {
     const output = clusterOutput('clusterCensus', each);
     const placed = log.add(output, apartMs);
-    if (!isSigned) continue;
-    log.records.pop();
-    log.records.push({
-      ...placed,
-      ...signRecord(outgoing(output), { fleet: FLEET, key: cluster, generation: null }),
-    });
+    if (isSigned) {
+      log.records.pop();
+      log.records.push({
+        ...placed,
+        ...signRecord(outgoing(output), { fleet: FLEET, key: cluster, generation: null }),
+      });
+    }
+    log.add(
+      {
+        topic: 'latestFacts',
+        key: latestFactKey('clusterCensus', each.cluster),
+        event: latestClusterFact({
+          cluster: each.cluster,
+          partition: placed.partition,
+          offset: String(placed.offset),
+          loggedAtMs: placed.timestampMs,
+          sha256: valueSha256(placed.value ?? Buffer.alloc(0)),
+        }),
+      },
+      0,
+    );
   }
   return log;
 }

@@ -13,6 +13,7 @@ import { pauseRecord } from '../../fixtures/policy.ts';
 import { pressureUnrelieved } from '../../fixtures/results.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { positionsOn } from '../../support/logs/positions.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -28,6 +29,7 @@ async function heardLog(heard: readonly (readonly [agoMs: number, over: Partial<
     const event = diskStats({}, { id: `stats-${index}`, takenAt, ...over });
     await publishAt(atMs, outgoing(nodeOutput('diskStats', event)));
   }
+  for (const { atMs, record } of await positionsOn(log, 'diskStats')) await publishAt(atMs, record);
   const needs = { log, nowMs: NOW, onProgress: () => undefined };
   return { log, publishAt, nodes: (policies = NO_POLICIES) => readFleetNodes(needs, policies, SIGNAL) };
 }
@@ -242,5 +244,5 @@ test('of a fleet without pressure no result and no decision is read', async () =
   };
   const policies = policySet('node', [appliedPolicy()], []);
   await readFleetNodes({ log: watching, nowMs: NOW, onProgress: () => undefined }, policies, SIGNAL);
-  expect([...topics]).toEqual(['gc.node.disk-stats']);
+  expect([...topics]).toEqual(['gc.node.disk-stats', 'gc.latest-facts']);
 });

@@ -15,6 +15,7 @@ import { instant } from '../../fixtures/time.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
 import { caughtUp, dashboardOf } from '../../services/dashboard/support/dashboard.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { positionsOn } from '../../support/logs/positions.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { logOf } from '../audit/support/archives.ts';
 
@@ -132,6 +133,10 @@ test('a page that believes what is signed shows nothing else, and says how much 
     signed(result('result-1'), own),
     result('result-2'),
   ]);
+  for (const { latest, record } of await positionsOn(log, 'diskStats'))
+    await log.publish([
+      latest.fact === 'diskStats' && latest.node === 'web-1' ? signed(record, own) : record,
+    ]);
   const path = join(temporaryDirectory(), 'projection.db');
   const shown = async (facts: FactsTrust) => {
     const dashboard = await dashboardOf(log, { path, believing: { roots: rootsOf(root), facts } });
