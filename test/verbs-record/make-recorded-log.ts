@@ -32,7 +32,7 @@ import { oldImages, pressure } from '../pipeline/support/images.ts';
 import { type Pipeline, startPipeline } from '../pipeline/support/pipeline.ts';
 import { recordedMessages } from '../schemas/compatibility/messages.ts';
 import { outgoing } from '../support/logs/log-record.ts';
-import { type RecordedLog, writeRecordedLog } from './recorded-log.ts';
+import { type RecordedLog, withPositions, writeRecordedLog } from './recorded-log.ts';
 import { seededPem } from './seeded-keys.ts';
 import { machine } from './stopped-machine.ts';
 
@@ -314,5 +314,5 @@ const others = [
   ...record,
   timestampMs: ASKED_AT_MS - MINUTE + index,
 }));
-writeRecordedLog({ askedAtMs: ASKED_AT_MS, records: recorded([...inOrder, ...others]) });
+writeRecordedLog(withPositions({ askedAtMs: ASKED_AT_MS, records: recorded([...inOrder, ...others]) }));
 process.stdout.write(`${inOrder.length + others.length} records\n`);
