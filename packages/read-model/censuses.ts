@@ -10,7 +10,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
 import type { Trust } from '../records/trust/trust.ts';
 import type { CandidatesFact } from './held-objects.ts';
-import { believedPositions, readLatestFacts } from './latest-facts.ts';
+import { believedPositions, readLatestFacts, type UnlocatedSubject } from './latest-facts.ts';
 import { partitionsOf, scan } from './scan.ts';
 import { recordedTrust } from './trust.ts';
 
@@ -37,6 +37,8 @@ interface LastCensuses {
   /** By the names of the clusters. */
   readonly censuses: readonly ToldCensus[];
   readonly unreadable: number;
+  /** Clusters of which there is a position and no census. */
+  readonly unlocated: readonly UnlocatedSubject[];
 }
 
 /** What each cluster told last of itself: in the last hour, or, where nobody did, as far back as the topic reaches. */
@@ -46,14 +48,21 @@ export async function lastCensuses(asked: AskedCensuses, signal: AbortSignal): P
   return await readCensuses(asked, asked.nowMs - TOPICS.latestFacts.retentionMs, signal);
 }
 
-/** What each cluster told last of itself in the last day, by its name. */
+interface CensusesOfTheDay {
+  /** By the names of the clusters. */
+  readonly censuses: ReadonlyMap<string, ToldCensus>;
+  readonly unlocated: readonly UnlocatedSubject[];
+}
+
+/** What each cluster told last of itself in the last day. */
 export async function censusesOfTheDay(
   log: LogReader,
   { nowMs, roots }: { readonly nowMs: number; readonly roots: TrustRoots | null },
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, ToldCensus>> {
-  const { censuses } = await readCensuses({ log, cluster: null, roots, nowMs }, nowMs - DAY_MS, signal);
-  return new Map(censuses.map((told) => [told.census.cluster, told]));
+): Promise<CensusesOfTheDay> {
+  const asked = { log, cluster: null, roots, nowMs };
+  const { censuses, unlocated } = await readCensuses(asked, nowMs - DAY_MS, signal);
+  return { censuses: new Map(censuses.map((told) => [told.census.cluster, told])), unlocated };
 }
 
 /**
@@ -72,17 +81,18 @@ async function readCensuses(
   const ranges = [{ fromMs: nowMs - HOUR_MS, toMs: null }];
   const part = { topics: ['clusterCensus'], partitions, ranges } as const;
   await scan(log, part, ({ record }) => last.take(record), signal);
+  let unlocated: readonly UnlocatedSubject[] = [];
   if (fromMs !== null) {
     const told = last.proved();
     const isKnown = (key: string): boolean => told.has(key) || (cluster !== null && key !== cluster);
     const isBelieved = await believedPositions(roots, log, signal);
     const asking = { log, fact: 'clusterCensus', fromMs, isKnown, isBelieved } as const;
-    await readLatestFacts(asking, (record) => last.take(record), signal);
+    unlocated = await readLatestFacts(asking, (record) => last.take(record), signal);
   }
   const censuses = [...last.told().values()]
     .filter(({ census }) => cluster === null || census.cluster === cluster)
     .toSorted((a, b) => compareText(a.census.cluster, b.census.cluster));
-  return { censuses, unreadable: last.unreadable };
+  return { censuses, unreadable: last.unreadable, unlocated };
 }
 
 type LastCensus = Omit<ToldCensus, 'proof'>;

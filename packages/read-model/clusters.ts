@@ -19,6 +19,7 @@ import type { RecordedEvent } from '../records/read-log.ts';
 import { counted } from '../text/counted.ts';
 import { censusesOfTheDay } from './censuses.ts';
 import { CLUSTER_SILENT_AFTER_MS } from './fleet-watch.ts';
+import type { UnlocatedSubject } from './latest-facts.ts';
 import { unreadKindsIn } from './project.ts';
 import { type HeldCluster, readHolds } from './read-holds.ts';
 import { COARSE_STEP_MS, FINE_STEP_MS } from './rows.ts';
@@ -47,19 +48,26 @@ interface Judging {
   readonly roots: TrustRoots | null;
 }
 
-/** Clusters that were heard in the last day, by their names. */
+/** Those that were heard in the last day. */
+interface ReportingClusters {
+  /** By their names. */
+  readonly clusters: readonly ReportingCluster[];
+  /** Clusters of which nothing is known but that they were there. */
+  readonly unlocated: readonly UnlocatedSubject[];
+}
+
 export async function readReportingClusters(
   log: LogReader,
   { nowMs, policies, roots }: Judging,
   signal: AbortSignal,
-): Promise<readonly ReportingCluster[]> {
+): Promise<ReportingClusters> {
   const fromMs = nowMs - TOLD_WITHIN_MS;
-  const censuses = await censusesOfTheDay(log, { nowMs, roots }, signal);
+  const { censuses, unlocated } = await censusesOfTheDay(log, { nowMs, roots }, signal);
   const holds = await readHolds(log, { cluster: null, fromMs, policies, roots, nowMs }, signal);
   const unanswered = await readUnanswered(log, { fromMs, nowMs }, signal);
   const heldOf = new Map(holds.map((held) => [held.cluster, held]));
   const names = [...new Set([...censuses.keys(), ...heldOf.keys()])].toSorted();
-  return names.flatMap((cluster) => {
+  const clusters = names.flatMap((cluster) => {
     const told = censuses.get(cluster);
     const held = heldOf.get(cluster) ?? null;
     const clusterInstance = held?.clusterInstance ?? told?.census.clusterInstance;
@@ -76,6 +84,7 @@ export async function readReportingClusters(
       unanswered: { commands: open.length, sinceMs: open.length === 0 ? null : leastOf(open) },
     };
   });
+  return { clusters, unlocated: unlocated.filter(({ key }) => !names.includes(key)) };
 }
 
 /** Names of the clusters that told of themselves in the last day. */
@@ -83,8 +92,10 @@ export const readClusterNames = async (
   log: LogReader,
   nowMs: number,
   signal: AbortSignal,
-): Promise<readonly string[]> =>
-  [...(await censusesOfTheDay(log, { nowMs, roots: null }, signal)).keys()].toSorted();
+): Promise<readonly string[]> => {
+  const { censuses } = await censusesOfTheDay(log, { nowMs, roots: null }, signal);
+  return [...censuses.keys()].toSorted();
+};
 
 /** When commands were given whose time is over, and that have no result of their own, by cluster. */
 async function readUnanswered(

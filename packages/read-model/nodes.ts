@@ -77,8 +77,12 @@ const UNLOCATED_TEXT: Readonly<Record<UnlocatedSubject['kind'], string>> = {
 /** A node of which nothing is known but that it was there. */
 export function unlocatedNode({ key, kind, heardMs, why }: UnlocatedSubject): UnlocatedNode {
   const [cluster = '', node = ''] = key.split('/');
-  return { cluster, node, heardMs, kind, message: `${UNLOCATED_TEXT[kind]} (${why})` };
+  return { cluster, node, heardMs, kind, message: unlocatedText(kind, why) };
 }
+
+/** Why nothing is known of a node or a cluster but that it was there. */
+export const unlocatedText = (kind: UnlocatedSubject['kind'], why: string): string =>
+  `${UNLOCATED_TEXT[kind]} (${why})`;
 
 /** What is known beside the nodes. */
 interface Known {

@@ -17,9 +17,9 @@ import { DAY_MS } from '../process/durations.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import { firstRecord } from '../records/read-log.ts';
 import { clusterStatus, type ReportingCluster, readReportingClusters } from './clusters.ts';
-import { believedPositions } from './latest-facts.ts';
+import { believedPositions, type UnlocatedSubject } from './latest-facts.ts';
 import { readLetterSummaries, type StoredLetters } from './letters.ts';
-import { nodesUnder, readFleetNodes } from './nodes.ts';
+import { nodesUnder, readFleetNodes, unlocatedText } from './nodes.ts';
 import { readHeldNodes, readTooCostlyNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
 
@@ -46,6 +46,8 @@ interface ReadTopics {
   /** Deciders, by `<cluster>/<node>`. */
   readonly tooCostly: Awaited<ReturnType<typeof readTooCostlyNodes>> | null;
   readonly clusters: readonly ReportingCluster[] | null;
+  /** Clusters of which nothing is known but that they were there. */
+  readonly unlocatedClusters: readonly UnlocatedSubject[];
 }
 
 /** What was read, before it is put together. */
@@ -123,7 +125,16 @@ async function readTopics(
         { nowMs, roots, policies: (stored?.sets ?? setsOfEntries([])).cluster },
         signal,
       );
-  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held, tooCostly, clusters };
+  return {
+    readAtMs: nodes?.readAtMs ?? nowMs,
+    stored,
+    letters,
+    nodes,
+    held,
+    tooCostly,
+    clusters: clusters?.clusters ?? null,
+    unlocatedClusters: clusters?.unlocated ?? [],
+  };
 }
 
 async function readNodesNow(
@@ -156,8 +167,8 @@ async function readNodes(
 }
 
 function statusOf(facts: StatusFacts): FleetStatus {
-  const { kind, servers, differences, groups, stored, letters, nodes, held, tooCostly, clusters, readAtMs } =
-    facts;
+  const { kind, servers, differences, groups, stored, letters, nodes, held, tooCostly } = facts;
+  const { clusters, unlocatedClusters, readAtMs } = facts;
   const status = {
     type: 'fleetgc.status',
     version: 1,
@@ -181,6 +192,9 @@ function statusOf(facts: StatusFacts): FleetStatus {
       ),
       ...(nodes?.unlocated ?? []).map(
         ({ kind, message, ...node }) => ({ subject: nodeKey(node), kind, message }) as const,
+      ),
+      ...unlocatedClusters.map(
+        ({ key, kind, why }) => ({ subject: key, kind, message: unlocatedText(kind, why) }) as const,
       ),
       ...[...(held ?? [])].map(([subject, message]) => ({ subject, kind: 'held', message }) as const),
       ...[...(tooCostly ?? [])].map(

@@ -69,22 +69,27 @@ async function shown(log: ClusterHistory, isRooted = true) {
   const { nowMs } = log;
   const { censuses } = await lastCensuses({ log: logOf(log.records), cluster: null, roots, nowMs }, NEVER);
   const policies = policySet('cluster', [], []);
-  const clusters = await readReportingClusters(logOf(log.records), { nowMs, policies, roots }, NEVER);
+  const { clusters, unlocated } = await readReportingClusters(
+    logOf(log.records),
+    { nowMs, policies, roots },
+    NEVER,
+  );
   return {
     report: censuses.map(({ census: { totals }, proof }) => [totals.objects, proof]),
     status: clusters.map((each) => each.census?.totals.objects),
+    unlocated,
   };
 }
 
 describe('of what a cluster tells of itself', () => {
   test('nothing counts that no key of it signed, where one signed some of it', async () => {
     const log = logWith([signed(counting(1)), unsigned(counting(2))]);
-    expect(await shown(log)).toEqual({ report: [[1, 'signed']], status: [1] });
-    expect(await shown(log, false)).toEqual({ report: [[2, 'not-checked']], status: [2] });
+    expect(await shown(log)).toMatchObject({ report: [[1, 'signed']], status: [1] });
+    expect(await shown(log, false)).toMatchObject({ report: [[2, 'not-checked']], status: [2] });
   });
 
   test('all is shown, and that it is not proved, where no key signed any', async () => {
-    expect(await shown(logWith([unsigned(counting(2))]))).toEqual({
+    expect(await shown(logWith([unsigned(counting(2))]))).toMatchObject({
       report: [[2, 'unsigned']],
       status: [2],
     });
@@ -101,6 +106,21 @@ describe('of what a cluster tells of itself', () => {
   test('the newest counts of one that has been silent for hours', async () => {
     const log = logWith([unsigned(counting(1)), unsigned(counting(2))], 9 * HOUR);
     log.nowMs += 3 * HOUR;
-    expect((await shown(log, false)).status).toEqual([2]);
+    expect(await shown(log, false)).toMatchObject({ status: [2], unlocated: [] });
+  });
+
+  test('nothing counts of one whose position names another record, and that is reported', async () => {
+    const log = logWith([unsigned(counting(1))], 9 * HOUR);
+    const [other] = logWith([unsigned(counting(3))]).records.slice(-2);
+    log.records.splice(
+      -2,
+      1,
+      ...log.records.slice(-2, -1).map((at) => ({ ...at, value: other?.value ?? null })),
+    );
+    log.nowMs += 3 * HOUR;
+    expect(await shown(log, false)).toMatchObject({
+      status: [],
+      unlocated: [{ key: 'c1', kind: 'position-refused', heardMs: null }],
+    });
   });
 });

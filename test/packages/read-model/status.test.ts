@@ -3,6 +3,7 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { statusLines } from '../../../packages/documents/status.ts';
 import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { clusterStatus } from '../../../packages/read-model/clusters.ts';
+import { unlocatedText } from '../../../packages/read-model/nodes.ts';
 import { groupOf, readStatus, SERVICES_FOR } from '../../../packages/read-model/status.ts';
 import { statusProblems } from '../../../packages/read-model/status-problems.ts';
 import { serviceSource } from '../../../packages/records/publisher.ts';
@@ -90,6 +91,15 @@ test.each([
     name: 'policies that nobody can read',
     over: { unreadablePolicies: 2 },
     told: /^2 records of gc.policies cannot be read/,
+  },
+  {
+    name: 'a cluster whose last report somebody may hide',
+    over: {
+      warnings: [
+        { subject: 'c1', kind: 'position-refused' as const, message: unlocatedText('position-refused', 'x') },
+      ],
+    },
+    told: /^c1: its last report cannot be found, and somebody may hide it: see fleetgc audit verify \(x\)\.$/,
   },
   {
     name: 'dead letters',
