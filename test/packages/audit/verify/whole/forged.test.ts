@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { placeOf } from '../../../../../packages/audit/events/log-position.ts';
+import { valueSha256 } from '../../../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { Command } from '../../../../../schemas/events/command.ts';
 import { Decision } from '../../../../../schemas/events/decision.ts';
 import { nodeKey } from '../../../../../schemas/events/identity.ts';
+import type { LatestFact } from '../../../../../schemas/events/latest-fact.ts';
 import { TOPICS, type TopicId } from '../../../../../schemas/events/topics.ts';
 import { MINUTE } from '../../../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
@@ -59,6 +61,45 @@ test.each([...RECORDS_CHANGED, ...CHAIN_CHANGED, ...POLICIES_CHANGED])(
     );
   },
 );
+
+describe('where the latest fact of a node lies', () => {
+  /** The last position of the log, as that of the last sample, with other members. */
+  const withLast = (members: Partial<LatestFact>, value?: null): Recording => {
+    const last = lastRecord(recording, 'latestFacts');
+    const fact = lastRecord(recording, 'diskStats');
+    const [loggedAtMs, offset] = [fact.timestampMs, String(fact.offset)];
+    const sha256 = valueSha256(fact.value ?? Buffer.alloc(0));
+    const said = { ...JSON.parse(String(last.value)), loggedAtMs, offset, sha256, ...members };
+    const record = {
+      ...last,
+      timestampMs: loggedAtMs + 1,
+      value: value ?? Buffer.from(JSON.stringify(said)),
+    };
+    return {
+      ...recording,
+      latestFacts: [...recording.latestFacts.slice(0, -1), value === null ? { ...record, value } : record],
+    };
+  };
+
+  test('named as it is, nothing is wrong', async () => {
+    expect(named(await verify(replayed(withLast({}))))).toEqual([]);
+  });
+
+  test.each([
+    ['another fact', withLast, { sha256: '0'.repeat(64) }, /another record of gc\.node\.disk-stats lies at/],
+    ['no fact', withLast, { offset: '9007199254740993' }, /no record of gc\.node\.disk-stats has the offset/],
+    ['put back', withLast, { loggedAtMs: 1 }, /is not true: /],
+    ['in another partition', withLast, { partition: 63 }, /is not true: /],
+    ['deleted', () => withLast({}, null), {}, /is not true: /],
+  ])('%s', async (_, change, members, message) => {
+    const { offset, key } = lastRecord(recording, 'latestFacts');
+    const found = await verify(replayed(change(members)));
+    expect(named(found)).toEqual([`wrong-position ${TOPICS.latestFacts.name}@${offset}`]);
+    expect(found.deviations.first).toMatchObject([
+      { node: String(key).split(' ')[1], message: expect.stringMatching(message) },
+    ]);
+  });
+});
 
 test('a record that no consumer takes is told by its topic and node, and with why', async () => {
   const forged = rewritten(recording, 'commands', imageCommand, anotherLetter('fleetgc.node.'));
