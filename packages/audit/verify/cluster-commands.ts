@@ -45,8 +45,10 @@ export class AnsweredClusterCommands {
   readonly #coverages: Coverages;
   readonly #accounts = new Map<string, Account>();
   readonly #early = new Map<string, Placed<ClusterAnswer>[]>();
-  /** Of nothing more is expected: with all their results, or no commands at all. */
-  readonly #others = new Set<string>();
+  /** Commands with all their results. */
+  readonly #settled = new Set<string>();
+  /** Ids by which executors answer what cannot be read. A command that has one of them is a command all the same. */
+  readonly #unreadable = new Set<string>();
   /** Ids of commands by how executors name them that did not read them. */
   readonly #nameless = new Map<string, string>();
   /** Instances of clusters whose executors announce what they do. */
@@ -60,7 +62,7 @@ export class AnsweredClusterCommands {
   }
 
   commanded(command: ClusterCommand, record: LogRecord, isEarlier = false): void {
-    if (this.#accounts.has(command.id) || this.#others.has(command.id)) return;
+    if (this.#accounts.has(command.id) || this.#settled.has(command.id)) return;
     const placed = { event: commandedBy(command), place: placeOf(record) };
     const account: Account = {
       command: placed,
@@ -83,8 +85,7 @@ export class AnsweredClusterCommands {
 
   /** Something on the topic of commands that is none: executors answer it by this id. */
   unreadable(id: string): void {
-    this.#others.add(id);
-    this.#early.delete(id);
+    this.#unreadable.add(id);
   }
 
   answered(event: ClusterAnswer, record: LogRecord): void {
@@ -99,7 +100,7 @@ export class AnsweredClusterCommands {
     if (unread !== undefined && isDistrust(event)) {
       if (account !== undefined) account.ending ??= { event, place };
     } else if (account !== undefined) this.#add(account, answer);
-    else if (!this.#others.has(event.commandId)) addUnder(this.#early, event.commandId, answer);
+    else if (!this.#settled.has(event.commandId)) addUnder(this.#early, event.commandId, answer);
   }
 
   heard({ key, timestampMs }: LogRecord): void {
@@ -112,7 +113,7 @@ export class AnsweredClusterCommands {
       if ((account.ending ?? account.command).place.timestampMs >= judging.beforeMs) continue;
       if (!this.#judgeAccount(account, judging, lastMs)) continue;
       this.#accounts.delete(id);
-      this.#others.add(id);
+      this.#settled.add(id);
     }
     for (const [id, answers] of this.#early)
       if (answers.every(({ place }) => place.timestampMs < judging.beforeMs)) this.#judgeEarly(id, answers);
@@ -147,6 +148,7 @@ export class AnsweredClusterCommands {
 
   #judgeEarly(id: string, answers: readonly Placed<ClusterAnswer>[]): void {
     this.#early.delete(id);
+    if (this.#unreadable.has(id)) return;
     for (const { event, place } of answers)
       if (place.timestampMs - LATE_RESULT_MS < this.#coverages.coverage('clusterCommands'))
         this.#findings.counts.outOfRange++;

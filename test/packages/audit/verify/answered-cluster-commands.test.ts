@@ -221,6 +221,15 @@ describe('results without a command', () => {
   });
 });
 
+test('what cannot be read hides no command that has its id: its answers are compared', () => {
+  const { commands, deviations } = check();
+  commands.unreadable(ONE.id);
+  commands.commanded(ONE, at('clusterCommands', 1));
+  commands.answered(objectsOf(ONE, 'z'), at('clusterResults', 0, SECOND));
+  commands.judge(AT_END, NOW + HOUR);
+  expect(deviations()).not.toEqual([]);
+});
+
 describe('a refusal', () => {
   test('of another cluster of the name ends nothing', () => {
     const { commands, counts, gaps } = check();
