@@ -93,8 +93,15 @@ export interface Publication {
 /** What CloudEvents has in no attribute: control characters, halves of characters, and what is no character. */
 const NO_ATTRIBUTE = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
+/**
+ * A record with a longer key has no subject: a key may fill half a record, and must fit into its dead letter.
+ * @limit Size of a record key that `ce_subject` repeats.
+ */
+export const MAX_SUBJECT_BYTES = 1024;
+
 /** Of keys those of dead letters alone may be anything. */
-const isAttribute = (key: string): boolean => key !== '' && !NO_ATTRIBUTE.test(key);
+const isSubject = (key: string): boolean =>
+  key !== '' && Buffer.byteLength(key) <= MAX_SUBJECT_BYTES && !NO_ATTRIBUTE.test(key);
 
 /** The event in CloudEvents' binary mode: attributes as headers, the event as the value. */
 export function toRecord(output: Output, { source, nowMs, trace }: Publication): OutgoingRecord {
@@ -108,7 +115,7 @@ export function toRecord(output: Output, { source, nowMs, trace }: Publication):
       ce_id: event.id,
       ce_type: eventType(event),
       ce_source: source,
-      ...(isAttribute(key) && { ce_subject: key }),
+      ...(isSubject(key) && { ce_subject: key }),
       ce_time: new Date(nowMs).toISOString(),
       'content-type': 'application/json',
       ...trace,

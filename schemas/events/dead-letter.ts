@@ -31,7 +31,10 @@ export const DeadLetter = z.object({
   partition: z.int().nonnegative(),
   offset: z.string(),
   timestampMs: z.int(),
-  /** The original, in base64; `null` where the original had none. */
+  /**
+   * The original, in base64; `null` where the original had none. Where the message cannot be wrapped otherwise, `sha256:` and the hash
+   * of a long key, and no headers: `message` says so.
+   */
   key: z.string().nullable(),
   value: z.string().nullable(),
   headers: z.record(z.string(), z.string()),

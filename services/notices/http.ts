@@ -124,8 +124,11 @@ async function readAway(response: IncomingMessage): Promise<void> {
   }
 }
 
-/** This message can never be taken, however often it comes. */
-const NEVER: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+/**
+ * This message can never be taken, however often it comes. With 400 receivers also answer a signature or a clock that is wrong, which
+ * people put right.
+ */
+const NEVER: ReadonlySet<number> = new Set([413, 415, 422]);
 /** It has too much to do, or a proxy says that it is not there. */
 const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type DeadLetter, DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
-import { deriveId } from '../../canonical/ids.ts';
+import { deriveId, sha256Hex } from '../../canonical/ids.ts';
 import type { LogRecord, OutgoingRecord } from '../../log/port.ts';
 import { MINUTE_MS } from '../../process/durations.ts';
 import type { FleetGcError } from '../../process/errors.ts';
@@ -120,20 +120,44 @@ async function publishAll(letters: readonly DeadLetter[], publisher: Publisher):
   }
 }
 
-/** A message that is too large to be wrapped in another is kept without its value, which lies at its position. */
+/**
+ * A message that is too large to be wrapped in another is kept without its value, and where key or headers alone are too large,
+ * without those: they lie at its position, and giving up must succeed, or the partition stands still.
+ */
 async function publishOne(letter: DeadLetter, publisher: Publisher): Promise<void> {
-  try {
-    await publisher.send(envelope(letter, publisher));
-  } catch (error) {
-    if (!isTooLarge(error) || letter.value === null) throw error;
-    await publisher.send(envelope(withoutValue(letter), publisher));
-  }
+  for (const kept of new Set([letter, withoutValue(letter)]))
+    try {
+      return await publisher.send(envelope(kept, publisher));
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+    }
+  await publisher.send(envelope(withoutKeyAndHeaders(withoutValue(letter)), publisher));
 }
 
 const withoutValue = (letter: DeadLetter): DeadLetter =>
   letter.value === null
     ? letter
     : { ...letter, value: null, omittedBytes: Buffer.byteLength(letter.value, 'base64') };
+
+/** @limit Size of a key that a dead letter keeps when it is too large otherwise, and length of its sentence then. */
+export const MAX_CUT_LETTER_TEXT = 1024;
+
+/** With a hash in the place of a long key, so that the letters of one key stay together. */
+function withoutKeyAndHeaders(letter: DeadLetter): DeadLetter {
+  const key = letter.key === null ? null : Buffer.from(letter.key, 'base64');
+  const isLong = key !== null && key.length > MAX_CUT_LETTER_TEXT;
+  const headers = JSON.stringify(letter.headers);
+  const cut = [
+    isLong ? `key (${key.length} bytes, sha256 ${sha256Hex(key)})` : [],
+    `headers (${Buffer.byteLength(headers)} bytes, sha256 ${sha256Hex(headers)})`,
+  ].flat();
+  return {
+    ...letter,
+    message: `${letter.message.slice(0, MAX_CUT_LETTER_TEXT).toWellFormed()}. Too large to be kept here: ${cut.join(' and ')}`,
+    key: isLong ? Buffer.from(`sha256:${sha256Hex(key)}`).toString('base64') : letter.key,
+    headers: {},
+  };
+}
 
 /** The id follows from the position, so that a repetition can be told from a second failure. */
 function deadLetter(

@@ -61,11 +61,14 @@ test('an event becomes a CloudEvent in binary mode', () => {
   expect(EnvelopeHeaders.parse(record.headers)).toEqual(record.headers);
 });
 
-test.each(['', 'a\nb', '\ud800', '\ufdd0'])('the key %j is no text for a subject', (key) => {
-  const publication = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
-  const record = toRecord({ ...nodeOutput('decisions', decision()), key }, publication);
-  expect(record.headers).not.toHaveProperty('ce_subject');
-});
+test.each(['', 'a\nb', '\ud800', '\ufdd0', 'x'.repeat(1025)])(
+  'the key %j is no text for a subject',
+  (key) => {
+    const publication = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
+    const record = toRecord({ ...nodeOutput('decisions', decision()), key }, publication);
+    expect(record.headers).not.toHaveProperty('ce_subject');
+  },
+);
 
 test('a node names itself as the source', () => {
   expect(nodeSource({ cluster: 'prod', node: 'web-1' })).toBe('/fleetgc/prod/web-1');

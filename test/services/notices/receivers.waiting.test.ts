@@ -162,7 +162,7 @@ describe('a receiver', () => {
   test.each([
     [200, 'delivered', null],
     [204, 'delivered', null],
-    [400, 'refused', null],
+    [400, 'failed', null],
     [413, 'refused', null],
     [422, 'refused', null],
     [401, 'failed', null],

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { sha256Hex } from '../../../../packages/canonical/ids.ts';
+import { MAX_RECORD_BYTES, recordBytes } from '../../../../packages/log/limits.ts';
 import type { OutgoingRecord } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
@@ -202,6 +204,56 @@ test('a message that is too large to be wrapped keeps all but its value', async 
     { value: null, omittedBytes: 6_000, cause: 'not-json' },
     { value: 'AP8B', omittedBytes: 0 },
   ]);
+});
+
+const boundedLog = (log: ScriptedLog): void => {
+  log.beforePublish = (records) => {
+    if (records.some((record) => recordBytes(record) > MAX_RECORD_BYTES)) throw tooLarge();
+  };
+};
+
+test('a key of a third of a record is kept whole', async () => {
+  const { log, deadLetters, letters } = setUp();
+  boundedLog(log);
+  const key = 'k'.repeat(1_500_000);
+  await deadLetters.write([failed({ key })]);
+  expect(letters()).toMatchObject([{ key: Buffer.from(key).toString('base64'), value: 'AP8B' }]);
+});
+
+test('a message whose key is too large to be wrapped is given up with a hash of its key', async () => {
+  const { log, deadLetters, letters } = setUp();
+  boundedLog(log);
+  const key = 'k'.repeat(1_900_000);
+  await deadLetters.write([
+    failed({ key }),
+    failed({ key, value: null, offset: 1n }),
+    failed({ offset: 2n }),
+  ]);
+  const cut = {
+    key: Buffer.from(`sha256:${sha256Hex(key)}`).toString('base64'),
+    message: expect.stringContaining(`key (1900000 bytes, sha256 ${sha256Hex(key)})`),
+    headers: {},
+    value: null,
+    topic: 'gc.node.inventory',
+    partition: 3,
+  };
+  expect(letters()).toMatchObject([
+    { ...cut, offset: `${2n ** 60n}`, omittedBytes: 3 },
+    { ...cut, offset: '1', omittedBytes: 0 },
+    { key: Buffer.from('prod/web-1').toString('base64'), value: 'AP8B', offset: '2' },
+  ]);
+});
+
+test('a message whose headers are too large to be wrapped is given up without them', async () => {
+  const { log, deadLetters, letters } = setUp();
+  boundedLog(log);
+  await deadLetters.write([failed({ headers: { large: '\n'.repeat(3_000_000) } })]);
+  expect(letters()).toMatchObject([
+    { key: Buffer.from('prod/web-1').toString('base64'), headers: {}, value: null, omittedBytes: 3 },
+  ]);
+  expect(letters()[0]?.message).toMatch(
+    /^the value is not JSON\. Too large to be kept here: headers \(\d+ bytes, sha256 [0-9a-f]{64}\)$/,
+  );
 });
 
 test('a large value is not kept a second time, however small it is compressed', async () => {
