@@ -31,6 +31,8 @@ export const POSITION_EVERY_MS = 5 * MINUTE_MS;
  * @limit Age of a position when the log takes it.
  */
 export const MOST_LATE_MS = 10 * MINUTE_MS;
+/** After a failure the next attempt comes so much later at the earliest. */
+const RETRY_AFTER_MS = MINUTE_MS;
 /** What could not be published for so long waits for the next fact, so that it never counts as put back. */
 const PUBLISHED_WITHIN_MS = 8 * MINUTE_MS;
 /** Clocks of brokers differ. */
@@ -42,24 +44,28 @@ interface LatestFactsNeeds {
   readonly publish: (outputs: readonly Output[]) => Promise<void>;
   /** Milliseconds of a clock that does not jump. */
   readonly monotonicNow: () => number;
-  readonly logger: Pick<Logger, 'debug'>;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 interface Known {
   /** Of the latest fact; `null` once it was published, or where the log did not say when it took the fact. */
   waiting: LatestFact | null;
-  acknowledgedAtMs: number;
-  publishedAtMs: number;
+  readonly acknowledgedAtMs: number;
+  /** When the next position is due. */
+  dueAtMs: number;
 }
 
 /**
  * Publishes where the latest fact of a subject lies, which the agent that sent it knows: of the first after a start, then every five
- * minutes, and of the last before an orderly stop. No fact waits for it; a position that could not be published comes with the next fact.
+ * minutes, and of the last before an orderly stop. No fact waits for it; where one cannot be published, the next comes with a fact that is
+ * a minute later or more.
  */
 export class LatestFacts {
   readonly #needs: LatestFactsNeeds;
   readonly #known = new Map<string, Known>();
   readonly #publishing = new Set<Promise<void>>();
+  /** Why the last attempt failed; logged once until one succeeds. */
+  #problem: string | null = null;
 
   constructor(needs: LatestFactsNeeds) {
     this.#needs = needs;
@@ -72,10 +78,10 @@ export class LatestFacts {
     if (latest === null) return;
     const key = keyOfLatestFact(latest);
     const nowMs = this.#needs.monotonicNow();
-    const publishedAtMs = this.#known.get(key)?.publishedAtMs ?? Number.NEGATIVE_INFINITY;
-    const known = { waiting: latest, acknowledgedAtMs: nowMs, publishedAtMs };
+    const dueAtMs = this.#known.get(key)?.dueAtMs ?? nowMs;
+    const known = { waiting: latest, acknowledgedAtMs: nowMs, dueAtMs };
     this.#known.set(key, known);
-    if (nowMs - publishedAtMs >= POSITION_EVERY_MS) this.#publish(key, known);
+    if (nowMs >= dueAtMs) this.#publish(key, known);
   };
 
   /** After the last fact. Resolves when all positions are published, or soon after. Never rejects. */
@@ -86,25 +92,37 @@ export class LatestFacts {
   }
 
   #publish(key: string, known: Known): void {
-    const { waiting, acknowledgedAtMs, publishedAtMs } = known;
-    const { publish, monotonicNow, logger } = this.#needs;
+    const { waiting, acknowledgedAtMs } = known;
+    const { publish, monotonicNow } = this.#needs;
     const nowMs = monotonicNow();
     if (waiting === null || nowMs - acknowledgedAtMs > PUBLISHED_WITHIN_MS) return;
     known.waiting = null;
-    known.publishedAtMs = nowMs;
-    const publishing = publish([{ topic: 'latestFacts', key, event: waiting }])
-      .catch((thrown: unknown) => {
-        const newest = this.#known.get(key) ?? known;
-        newest.waiting ??= waiting;
-        newest.publishedAtMs = publishedAtMs;
-        const { message } = toFleetGcError(thrown);
-        logger.debug(
-          { problem: message },
-          'the position of a fact cannot be published; it comes with the next one',
-        );
-      })
+    known.dueAtMs = nowMs + POSITION_EVERY_MS;
+    // A signer may throw at once; the fact is on the log already.
+    const publishing = Promise.resolve()
+      .then(() => publish([{ topic: 'latestFacts', key, event: waiting }]))
+      .then(
+        () => {
+          this.#problem = null;
+        },
+        (thrown: unknown) => {
+          const newest = this.#known.get(key) ?? known;
+          if (newest === known) known.waiting = waiting;
+          newest.dueAtMs = monotonicNow() + RETRY_AFTER_MS;
+          this.#warn(toFleetGcError(thrown).message);
+        },
+      )
       .finally(() => this.#publishing.delete(publishing));
     this.#publishing.add(publishing);
+  }
+
+  #warn(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#needs.logger.warn(
+      { problem },
+      'cannot publish the position of the latest fact; will retry. Without it, status cannot list a node or cluster that has stopped reporting',
+    );
   }
 }
 

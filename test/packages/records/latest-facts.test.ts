@@ -1,4 +1,3 @@
-import pino from 'pino';
 import { expect, test } from 'vitest';
 import { clusterOutput, nodeOutput, type Output } from '../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../packages/log/partition.ts';
@@ -10,7 +9,7 @@ import {
   judgeLatestFact,
   POSITION_EVERY_MS,
 } from '../../../packages/records/latest-facts.ts';
-import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
+import { type Signer, UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { census } from '../../fixtures/census.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { inventory } from '../../fixtures/inventory.ts';
@@ -22,12 +21,15 @@ const LOG = 'gc.latest-facts';
 const STATS = nodeOutput('diskStats', diskStats());
 
 /** An agent's publisher on a log that dates records, and whose clock the test sets. */
-function agent({ dated = true } = {}) {
+function agent({ dated = true, signer = UNSIGNED }: { dated?: boolean; signer?: Signer } = {}) {
   const log: LogRecord[] = [];
-  const clock = { nowMs: 0, isAway: false };
+  const clock = { nowMs: 0, isAway: false, refusals: 0 };
+  const warned: string[] = [];
   const publish = async (records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> => {
-    if (clock.isAway && records.some(({ topic }) => topic === LOG))
+    if (clock.isAway && records.some(({ topic }) => topic === LOG)) {
+      clock.refusals += 1;
       throw new FleetGcError('LOG_UNREACHABLE', 'no broker');
+    }
     return records.map((record) => {
       const partition = partitionOf(record.topic, record.key);
       const offset = BigInt(log.length);
@@ -36,8 +38,11 @@ function agent({ dated = true } = {}) {
     });
   };
   const { publisher, latestFacts } = createAgentPublisher(
-    { log: { publish }, source: '/fleetgc/test', now: () => NOW, ids: countedIds(), signer: UNSIGNED },
-    { monotonicNow: () => clock.nowMs, logger: pino({ level: 'silent' }) },
+    { log: { publish }, source: '/fleetgc/test', now: () => NOW, ids: countedIds(), signer },
+    {
+      monotonicNow: () => clock.nowMs,
+      logger: { warn: ({ problem }: { problem: string }) => void warned.push(problem) },
+    },
   );
   const send = async (output: Output, atMs = clock.nowMs): Promise<void> => {
     clock.nowMs = atMs;
@@ -46,7 +51,7 @@ function agent({ dated = true } = {}) {
   };
   const positions = () => log.filter(({ topic }) => topic === LOG).map((record) => judgeLatestFact(record));
   const loggedAt = () => positions().map((each) => each.ok && each.latest.loggedAtMs - NOW);
-  return { log, clock, send, positions, loggedAt, latestFacts };
+  return { log, clock, warned, send, positions, loggedAt, latestFacts };
 }
 
 test('the position of a fact says where it lies, when it came and what its bytes are, and nothing of what it says', async () => {
@@ -104,6 +109,28 @@ test('a position that cannot be published fails no fact, and comes with the next
   clock.isAway = false;
   await send(STATS, MINUTE_MS);
   expect(loggedAt()).toEqual([MINUTE_MS]);
+});
+
+test('while positions cannot be published, one is tried each minute, and each problem is logged once', async () => {
+  const { clock, warned, send, loggedAt } = agent();
+  clock.isAway = true;
+  for (let atMs = 0; atMs < 3 * MINUTE_MS; atMs += 10_000) await send(STATS, atMs);
+  expect([clock.refusals, warned]).toEqual([3, ['no broker']]);
+  clock.isAway = false;
+  await send(STATS, 3 * MINUTE_MS);
+  clock.isAway = true;
+  await send(STATS, 8 * MINUTE_MS);
+  expect([loggedAt(), warned]).toEqual([[3 * MINUTE_MS], ['no broker', 'no broker']]);
+});
+
+test('a signer that throws for a position fails no fact that the log has', async () => {
+  const sign: Signer['sign'] = (topic, record) => {
+    if (topic === 'latestFacts') throw new FleetGcError('INTERNAL', 'no key');
+    return record;
+  };
+  const { warned, send, log } = agent({ signer: { sign } });
+  await send(STATS);
+  expect([log.map(({ topic }) => topic), warned]).toEqual([['gc.node.disk-stats'], ['no key']]);
 });
 
 test('what waited for long is not published at the end, since it would count as put back', async () => {

@@ -307,3 +307,11 @@ describe('an answer whose command is not there', () => {
     expect(await found(answered(at('commands', 0, HOUR), HOUR), true)).toEqual(TOLD);
   });
 });
+
+test.each<{ topicId: TopicId; missing: number }>([
+  { topicId: 'latestFacts', missing: 0 },
+  { topicId: 'diskStats', missing: 1 },
+])('of $topicId, $missing records are missing where offsets are left out', async ({ topicId, missing }) => {
+  const found = await verified(logOf([0, 1, 7].map((offset) => at(topicId, offset, offset))));
+  expect(found.unverified.byKind['records-missing'] ?? 0).toBe(missing);
+});
