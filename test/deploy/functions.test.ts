@@ -177,6 +177,7 @@ describe('on AWS Lambda', () => {
           Properties: z.looseObject({
             FunctionResponseTypes: z.array(z.string()),
             ProvisionedPollerConfig: z.unknown(),
+            Topics: z.tuple([z.string()]),
             SelfManagedKafkaEventSourceConfig: z.object({ ConsumerGroupId: z.string() }),
           }),
         }),
@@ -184,6 +185,7 @@ describe('on AWS Lambda', () => {
       Parameters: z.looseObject({
         Service: z.object({ Default: z.string(), AllowedValues: z.array(z.string()) }),
         Topic: z.object({ Default: z.string() }),
+        KafkaPrefix: z.object({ Default: z.literal('') }),
       }),
     })
     .parse(
@@ -236,13 +238,27 @@ describe('on AWS Lambda', () => {
     expect(ProvisionedPollerConfig).toBeDefined();
   });
 
-  test('it reads the topic of the decision service, as its group', () => {
-    const { Service, Topic } = template.Parameters;
-    expect(Topic.Default).toBe(imageGc.topics.map((id) => TOPICS[id].name)[0]);
-    const { ConsumerGroupId } = template.Resources.Mapping.Properties.SelfManagedKafkaEventSourceConfig;
-    expect(`${ConsumerGroupId.split('$')[0]}${Service.Default}`).toBe(imageGc.group);
-    expect(Service.AllowedValues).toEqual(
-      verbNamed('serve').options.find(({ key }) => key === 'service')?.choices,
-    );
-  });
+  test.each(['', 'acme.'])(
+    'with the prefix %j it reads the topic of the decision service, as its group',
+    (prefix) => {
+      const { Service, Topic } = template.Parameters;
+      const values = new Map([
+        ['KafkaPrefix', prefix],
+        ['Service', Service.Default],
+        ['Topic', Topic.Default],
+      ]);
+      const substituted = (text: string) =>
+        text.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => values.get(name) ?? whole);
+      const { SelfManagedKafkaEventSourceConfig: config, Topics } = template.Resources.Mapping.Properties;
+      const [first = 'inventory'] = imageGc.topics;
+      expect(Topics.map(substituted)).toEqual([`${prefix}${TOPICS[first].name}`]);
+      expect(substituted(config.ConsumerGroupId)).toBe(`${prefix}${imageGc.group}`);
+      expect(template.Resources.Function.Properties.Environment.Variables).toMatchObject({
+        FLEETGC_KAFKA_PREFIX: 'KafkaPrefix',
+      });
+      expect(Service.AllowedValues).toEqual(
+        verbNamed('serve').options.find(({ key }) => key === 'service')?.choices,
+      );
+    },
+  );
 });
