@@ -96,6 +96,10 @@ const principalsOf = (options: PrincipalChoice): Readonly<Record<Role, readonly 
   notifier: options.notifierPrincipal,
 });
 
+/** The embedded log has none, whatever the options of Kafka say. */
+const prefixOf = ({ log, kafkaPrefix = '' }: EventLogChoice): string =>
+  log === 'embedded' ? '' : kafkaPrefix;
+
 const RETRY_MS = 1_000;
 
 export const createVerb = defineVerb({
@@ -120,7 +124,7 @@ export const createVerb = defineVerb({
     await using log = await openTaskEventLog({ options, context, create: true });
     const created = await createInTime(log, deadlineMs, context);
     const differences = await differencesSince(log, { created });
-    const reports = reportTopics(created, differences);
+    const reports = reportTopics(created, differences, prefixOf(options));
     await printObjects(context, output, topicObjects(reports));
     requireSame(differences);
   },
@@ -150,7 +154,7 @@ export const checkVerb = defineVerb({
   run: async ({ output, ...options }, context) => {
     await using log = await openTaskEventLog({ options, context });
     const differences = await log.checkTopics();
-    const reports = reportTopics([], differences);
+    const reports = reportTopics([], differences, prefixOf(options));
     await printObjects(context, output, topicObjects(reports));
     requireSame(differences);
   },
@@ -238,7 +242,7 @@ async function applied(
   );
   if (others > 0)
     context.logger.warn(
-      `These principals have ${counted(others, 'other rule')}, which FleetGC does not need and leaves as it is: kafka-acls.sh --list --principal … shows them.`,
+      `These principals have ${counted(others, 'other rule')}, which this fleet does not need and FleetGC leaves as it is: kafka-acls.sh --list --principal … shows them.`,
     );
   const isNew = new Set(added.map(ruleKey));
   return reported(wanted, (rule) => {

@@ -1,11 +1,14 @@
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { AccessRule, Resource } from '../log/access/access-rules.ts';
 import type { TopicDifference } from '../log/port.ts';
+import { nameIn } from '../log/topic-differences.ts';
 import { tableLines } from './text.ts';
 
 /** How one topic stands against the table of topics. */
 interface TopicReport {
   readonly topic: TopicName;
+  /** What the log itself calls it: on Kafka with the prefix in front. */
+  readonly name: string;
   readonly created: boolean;
   readonly differences: readonly TopicDifference[];
 }
@@ -13,9 +16,11 @@ interface TopicReport {
 export const reportTopics = (
   created: readonly TopicName[],
   differences: readonly TopicDifference[],
+  prefix: string,
 ): readonly TopicReport[] =>
   Object.values(TOPICS).map(({ name }) => ({
     topic: name,
+    name: nameIn({ prefix }, name),
     created: created.includes(name),
     differences: differences.filter(({ topic }) => topic === name),
   }));
@@ -24,13 +29,13 @@ export const reportTopics = (
 export const topicObjects = (reports: readonly TopicReport[]) => ({
   value: reports,
   lines: topicLines(reports),
-  names: reports.map(({ topic }) => topic),
+  names: reports.map(({ name }) => name),
 });
 
 const topicLines = (reports: readonly TopicReport[]): readonly string[] =>
   tableLines(
     ['TOPIC', 'STATE'],
-    reports.map((report) => [report.topic, stateOf(report)]),
+    reports.map((report) => [report.name, stateOf(report)]),
   );
 
 function stateOf({ created, differences }: TopicReport): string {

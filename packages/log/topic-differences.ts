@@ -10,6 +10,8 @@ const CREATION = 'fleetgc topics create';
 interface Place {
   /** In front of its name on the brokers of Kafka; empty: nothing. */
   readonly prefix?: string;
+  /** Of topics of other fleets that are there, where this one has no prefix. */
+  readonly otherPrefixes?: readonly string[];
   /** The file of an embedded log. */
   readonly path?: string;
 }
@@ -20,18 +22,29 @@ export const topicsCreation = ({ prefix = '', path }: Place): string => {
   return prefix === '' ? CREATION : `${CREATION} --kafka-prefix ${prefix}`;
 };
 /** What people look for there. */
-const nameIn = ({ prefix = '' }: Place, topic: TopicName): string => `${prefix}${topic}`;
+export const nameIn = ({ prefix = '' }: Place, topic: TopicName): string => `${prefix}${topic}`;
 
 /** Where "topics create" was refused, it has to be told another time with what was changed. */
 const MANAGED =
   '. Where a managed Kafka refuses a setting or a number of copies, add --kafka-topic-config and --kafka-replication-factor to it';
+
+const MOST_PREFIXES = 5;
+
+/** A forgotten prefix must not lead to topics without it. */
+const otherFleets = ({ otherPrefixes = [] }: Place): string => {
+  const shown = otherPrefixes.slice(0, MOST_PREFIXES).join(', ');
+  return otherPrefixes.length === 0
+    ? ': '
+    : `. Topics with the prefix ${shown} are there: is --kafka-prefix missing? If not, `;
+};
+
 export const missingTopic = (topic: TopicName, place: Place): TopicDifference => ({
   topic,
   name: nameIn(place, topic),
   kind: 'missing',
   expected: `${topicSpec(topic).partitions} partitions`,
   found: 'no such topic',
-  message: `Topic ${nameIn(place, topic)} is missing: create it with: ${topicsCreation(place)}${place.path === undefined ? MANAGED : ''}`,
+  message: `Topic ${nameIn(place, topic)} is missing${otherFleets(place)}create it with: ${topicsCreation(place)}${place.path === undefined ? MANAGED : ''}`,
 });
 
 /** What differs in the number of partitions; null when nothing does. */

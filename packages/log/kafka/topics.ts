@@ -13,7 +13,7 @@ import type { Cluster } from './client/cluster.ts';
 import { protocolType, refusedParts } from './client/errors.ts';
 import type { KafkaConnection } from './client/kafka-connection.ts';
 import { physicalName } from './client/names.ts';
-import { decidesKeeping, type KafkaOptions, type TopicSetting } from './client/options.ts';
+import { decidesKeeping, type KafkaOptions, KafkaPrefix, type TopicSetting } from './client/options.ts';
 
 const FOREVER = '-1';
 /** Key, headers and the frame of a batch, beside the largest value. */
@@ -185,6 +185,26 @@ function configDifferences(
     });
 }
 
+interface TopicPlace {
+  readonly prefix: string;
+  readonly otherPrefixes: readonly string[];
+}
+
+/** Where topics are missing and no prefix is given, with the prefixes that are there. */
+async function placeOf(
+  admin: Pick<Admin, 'listTopics'>,
+  shapes: ReadonlyMap<string, TopicShape>,
+  { prefix }: Pick<KafkaOptions, 'prefix'>,
+): Promise<TopicPlace> {
+  if (prefix !== '' || TOPIC_NAMES.every((name) => shapes.has(name))) return { prefix, otherPrefixes: [] };
+  const found = (await admin.listTopics()).flatMap((name) => {
+    const topic = TOPIC_NAMES.find((each) => name.endsWith(each));
+    return topic === undefined ? [] : name.slice(0, -topic.length);
+  });
+  const others = [...new Set(found)].filter((each) => KafkaPrefix.safeParse(each).success);
+  return { prefix, otherPrefixes: others.toSorted() };
+}
+
 /** What differs from the table of topics. */
 export async function findDifferences(
   admin: Pick<Admin, 'listTopics' | 'fetchTopicMetadata' | 'describeConfigs' | 'describeCluster'>,
@@ -196,9 +216,10 @@ export async function findDifferences(
   const hasLoneCopies =
     options.replicationFactor > 1 && existing.some((name) => shapes.get(name)?.copies === 1);
   const single = hasLoneCopies && (await isSingleBroker(admin));
+  const place = await placeOf(admin, shapes, options);
   return TOPIC_NAMES.flatMap((topic) => {
     const shape = shapes.get(topic);
-    if (shape === undefined) return [missingTopic(topic, options)];
+    if (shape === undefined) return [missingTopic(topic, place)];
     const partitions = partitionDifference(topic, shape.partitions, options);
     if (single && shape.copies === 1)
       return [
@@ -396,11 +417,14 @@ export class DeclaredCheck {
 
   async #ask(): Promise<Differences> {
     const { options, context } = this.#connection;
-    const shapes = await withAdmin(options, context, (admin, inTime) => inTime(topicShapes(admin)));
+    const { shapes, place } = await withAdmin(options, context, async (admin, inTime) => {
+      const found = await inTime(topicShapes(admin));
+      return { shapes: found, place: await inTime(placeOf(admin, found, options)) };
+    });
     const differences = new Map(
       TOPIC_NAMES.map((topic) => [
         topic,
-        partitionDifference(topic, shapes.get(topic)?.partitions ?? 0, options),
+        partitionDifference(topic, shapes.get(topic)?.partitions ?? 0, place),
       ]),
     );
     for (const [topic, difference] of differences) {

@@ -45,6 +45,24 @@ test('topics with as many copies as are asked for are as declared', async () => 
   expect(await findDifferences(clusterWith(2, 2), optionsOf(2, 1))).toEqual([]);
 });
 
+const emptyCluster = (names: readonly string[]) => ({
+  ...clusterWith(2, 2),
+  listTopics: async () => names,
+});
+
+test('without a prefix missing topics name the prefixes that are there, and with one they name none', async () => {
+  const names = ['acme.gc.policies', 'acme.gc.keys', 'b_gc.keys', 'xgc.keys', 'other'];
+  const [first] = await findDifferences(emptyCluster(names), optionsOf(2, 1));
+  expect(first?.message).toContain(
+    ' is missing. Topics with the prefix acme., b_ are there: is --kafka-prefix missing? If not, create it with: fleetgc topics create. ',
+  );
+  const [alone] = await findDifferences(emptyCluster(['other']), optionsOf(2, 1));
+  expect(alone?.message).toContain(' is missing: create it with: fleetgc topics create. ');
+  const prefixed = { ...optionsOf(2, 1), prefix: 'c.' };
+  const [other] = await findDifferences(emptyCluster(names), prefixed);
+  expect(other?.message).toContain(' is missing: create it with: fleetgc topics create --kafka-prefix c.');
+});
+
 test.each([
   { name: 'all partitions have fewer copies', cluster: clusterWith(1, 1) },
   { name: 'one partition has fewer copies', cluster: clusterWith(1, 2) },
