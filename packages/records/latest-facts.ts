@@ -166,6 +166,9 @@ type JudgedPosition =
   | { readonly ok: true; readonly latest: LatestFact }
   | { readonly ok: false; readonly why: string };
 
+const OF_THE_FUTURE =
+  'it names a fact of the future: it is made up, or the clocks of two brokers differ by more than a minute';
+
 /** What a record of `gc.latest-facts` says, as far as the record itself proves it; whether a fact lies there is another question. */
 export function judgeLatestFact(record: LogRecord): JudgedPosition {
   if (record.value === null) return { ok: false, why: 'it was deleted, which FleetGC never does' };
@@ -175,7 +178,7 @@ export function judgeLatestFact(record: LogRecord): JudgedPosition {
   const lateMs = record.timestampMs - latest.loggedAtMs;
   if (lateMs > MOST_LATE_MS)
     return { ok: false, why: 'it is much older than its record: somebody put an old one back' };
-  if (lateMs < -CLOCKS_DIFFER_MS) return { ok: false, why: 'it names a fact of the future' };
+  if (lateMs < -CLOCKS_DIFFER_MS) return { ok: false, why: OF_THE_FUTURE };
   const partition = partitionOf(TOPICS.latestFacts.name, record.key ?? '');
   return record.partition === partition && latest.partition === partition
     ? { ok: true, latest }

@@ -280,7 +280,7 @@ class PartitionCheck {
     TRUST_OFF,
   );
 
-  constructor(parts: DecidingAgain) {
+  constructor(parts: DecidingAgain & Pick<VerifierParts, 'range' | 'deletes'>) {
     const { findings } = parts;
     this.#parts = parts;
     this.#records = new RecordChecks(findings);
@@ -291,7 +291,7 @@ class PartitionCheck {
     this.#earlierDecisions = new EarlierDecisions(parts);
     this.#undecided = new UndecidedMessages(findings);
     this.#removedByOthers = new RemovedByOthers(findings);
-    this.#locatedFacts = new LocatedFacts(findings);
+    this.#locatedFacts = new LocatedFacts(parts);
   }
 
   /** A cause from before the range: what follows from it may lie in it. */
@@ -360,7 +360,7 @@ class PartitionCheck {
     this.#undecided.judge({ beforeMs, atEnd });
     this.#orders.judge({ beforeMs, atEnd });
     this.#removedByOthers.judge({ beforeMs, atEnd });
-    this.#locatedFacts.judge(beforeMs);
+    this.#locatedFacts.judge({ beforeMs, atEnd });
   }
 
   /** What is on a topic of commands and none: executors answer it by these ids. */
