@@ -30,7 +30,7 @@ function createPublish(opened: OpenedLog): LogPublisher['publish'] {
 
   return async (records) => {
     if (records.length === 0) return [];
-    await refuseTooLarge(records);
+    await refuseTooLarge(records, '');
     const topics = new Set(records.map(({ topic }) => topic).filter((topic) => !checked.has(topic)));
     const positions = await opened.database.write((tables) => {
       for (const topic of topics) tables.partitions.requireDeclared(topic);

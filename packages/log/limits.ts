@@ -26,15 +26,15 @@ const textBytes = (headers: Readonly<Record<string, string>>): number =>
 export const recordBytes = (record: Pick<OutgoingRecord | LogRecord, 'key' | 'value' | 'headers'>): number =>
   (record.value?.length ?? 0) + Buffer.byteLength(record.key ?? '') + textBytes(record.headers);
 
-/** Refuses records that are too large even when compressed. Only those that might be are compressed for it. */
-export async function refuseTooLarge(records: readonly OutgoingRecord[]): Promise<void> {
+/** Refuses records that are too large even when compressed. Only those that might be are compressed for it. Topics are told with `prefix`. */
+export async function refuseTooLarge(records: readonly OutgoingRecord[], prefix: string): Promise<void> {
   for (const { topic, key, value } of records) {
     if (value === null || value.length <= MAX_RECORD_BYTES) continue;
     const compressedBytes = (await compress(value)).length;
     if (compressedBytes <= MAX_RECORD_BYTES) continue;
     throw new FleetGcError(
       'LOG_RECORD_TOO_LARGE',
-      `A record for ${topic} with key ${key} is ${compressedBytes} bytes after compression, more than the ${MAX_RECORD_BYTES} allowed. It was not published.`,
+      `A record for ${prefix}${topic} with key ${key} is ${compressedBytes} bytes after compression, more than the ${MAX_RECORD_BYTES} allowed. It was not published.`,
     );
   }
 }

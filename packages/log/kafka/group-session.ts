@@ -11,6 +11,7 @@ import { noteOf } from '../subscription.ts';
 import { partitionDifference } from '../topic-differences.ts';
 import { type Assignment, type Consumer, SESSION_TIMEOUT_MS } from './client/consumer.ts';
 import { isGroupChange } from './client/errors.ts';
+import { physicalName } from './client/names.ts';
 import { Fetcher } from './fetcher.ts';
 import { committedStarts, type StartOffset, type TopicPartition } from './offsets.ts';
 import { PartitionQueue, type Session } from './partition-queue.ts';
@@ -52,10 +53,11 @@ class GroupSession {
   constructor(session: Session) {
     this.#session = session;
     const { consumer, connection, subscription, stopping } = session;
-    const { context } = connection;
+    const { context, options } = connection;
+    const group = physicalName(options, subscription.group);
     const over = this.#over.signal;
     this.#ending = new LinkedController(over, stopping);
-    this.#silence = setTimeout(() => this.#fail(fellSilent(subscription.group)), SILENCE_MS);
+    this.#silence = setTimeout(() => this.#fail(fellSilent(group)), SILENCE_MS);
     over.addEventListener('abort', () => clearTimeout(this.#silence));
     this.#committer = new Committer({
       consumer,

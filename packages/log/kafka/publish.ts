@@ -48,7 +48,7 @@ export class Publishing {
 
   async publish(records: readonly OutgoingRecord[]): Promise<readonly LogPosition[]> {
     if (records.length === 0) return [];
-    await refuseTooLarge(records);
+    await refuseTooLarge(records, this.#connection.options.prefix);
     try {
       await this.#declared.require(new Set(records.map(({ topic }) => topic)));
       const positions = await this.#publisher.publish(records);

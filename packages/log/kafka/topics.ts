@@ -201,7 +201,7 @@ async function placeOf(
     const topic = TOPIC_NAMES.find((each) => name.endsWith(each));
     return topic === undefined ? [] : name.slice(0, -topic.length);
   });
-  const others = [...new Set(found)].filter((each) => KafkaPrefix.safeParse(each).success);
+  const others = [...new Set(found)].filter((each) => each !== '' && KafkaPrefix.safeParse(each).success);
   return { prefix, otherPrefixes: others.toSorted() };
 }
 

@@ -65,6 +65,7 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
     flags: { ...broker, kafkaPrefix: 'acme.' },
     settings: { ...kafka, prefix: 'acme.' },
   },
+  { name: 'an empty prefix', flags: { ...broker, kafkaPrefix: '' }, settings: kafka },
   {
     name: 'a prefix, where a file has no use for it',
     flags: { log: 'embedded', logPath: '/x/log.db', kafkaPrefix: 'acme.' },

@@ -246,17 +246,17 @@ export type TopicSetting = z.infer<typeof TopicSetting>;
  * @limit Length of the name of a topic, with the prefix.
  */
 export const MOST_TOPIC_LENGTH = 249;
-const MOST_PREFIX_LENGTH = MOST_TOPIC_LENGTH - Math.max(...TOPIC_NAMES.map(({ length }) => length));
+export const MOST_PREFIX_LENGTH = MOST_TOPIC_LENGTH - Math.max(...TOPIC_NAMES.map(({ length }) => length));
 
 /**
  * In front of the name of each topic and group, so that several fleets share one Kafka. It includes its separator: by the prefix
  * `acme` a rule of Kafka for all that begins so would cover the fleet `acme2` too. Within the groups of notifiers, which have such
- * a rule, no other fleet has its names.
+ * a rule, no other fleet has its names. Empty: names have none.
  */
 export const KafkaPrefix = z
   .string()
   .max(MOST_PREFIX_LENGTH, { error: `must have at most ${MOST_PREFIX_LENGTH} characters` })
-  .regex(/^[A-Za-z0-9]([A-Za-z0-9._-]*[._-])$/, {
+  .regex(/^([A-Za-z0-9][A-Za-z0-9._-]*[._-])?$/, {
     error: 'must be of letters, digits, ".", "_" and "-", and end in one of these three, such as acme.',
   })
   .refine((prefix) => !prefix.includes(NOTIFIER_GROUP_PREFIX), {
@@ -266,8 +266,7 @@ export const KafkaPrefix = z
 export const KafkaOptions = z.strictObject({
   kind: z.literal('kafka'),
   brokers: z.array(Address).min(1),
-  /** Empty: names have none. */
-  prefix: KafkaPrefix.or(z.literal('')).default(''),
+  prefix: KafkaPrefix.default(''),
   clientId: z.string().min(1),
   ssl: Ssl.optional(),
   sasl: Sasl.optional(),
