@@ -100,12 +100,15 @@ export const clusterReportVerb = defineVerb({
   }),
   run: async ({ cluster = null, trustRoots, output, ...options }, context) => {
     const { lastCensuses } = await import('../../packages/read-model/censuses.ts');
+    const { unlocatedText } = await import('../../packages/read-model/nodes.ts');
     const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
     const asked = { log, cluster, roots, nowMs: Date.now() };
-    const { censuses, unreadable } = await lastCensuses(asked, context.signal);
+    const { censuses, unreadable, unlocated } = await lastCensuses(asked, context.signal);
     if (unreadable > 0) context.logger.warn(`${unreadable} records could not be read, and are left out`);
-    if (censuses.length === 0) throw nothingTold(cluster);
+    const lost = unlocated.map(({ key, kind, why }) => `The cluster ${key}: ${unlocatedText(kind, why)}`);
+    if (censuses.length === 0) throw nothingTold(cluster, lost);
+    for (const each of lost) context.logger.warn(each);
     const lines = censuses.flatMap((told, index) => [...(index === 0 ? [] : ['']), ...toldCensusLines(told)]);
     for (const { census, proof } of censuses)
       if (proof === 'unsigned') context.logger.warn(notProved(census.cluster));
@@ -118,8 +121,10 @@ export const clusterReportVerb = defineVerb({
 const notProved = (cluster: string): string =>
   `No key of the cluster ${cluster} signed what is reported of it: anyone with the Kafka credentials of the role cluster or operator could have written it`;
 
-const nothingTold = (cluster: string | null): FleetGcError =>
+const nothingTold = (cluster: string | null, lost: readonly string[]): FleetGcError =>
   new FleetGcError(
     'NOT_FOUND',
-    `${cluster === null ? 'no cluster has' : `the cluster ${cluster} has not`} told on this event log how it stands. Its agent does so within a minute after it has read everything`,
+    lost.length > 0
+      ? lost.join('; ')
+      : `${cluster === null ? 'no cluster has' : `the cluster ${cluster} has not`} told on this event log how it stands. Its agent does so within a minute after it has read everything`,
   );

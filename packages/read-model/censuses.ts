@@ -8,6 +8,7 @@ import { partitionOf } from '../log/partition.ts';
 import type { LogReader, LogRecord } from '../log/port.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../process/durations.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
+import type { TimeRange } from '../records/read-log.ts';
 import type { Trust } from '../records/trust/trust.ts';
 import type { CandidatesFact } from './held-objects.ts';
 import { believedPositions, readLatestFacts, type UnlocatedSubject } from './latest-facts.ts';
@@ -41,11 +42,17 @@ interface LastCensuses {
   readonly unlocated: readonly UnlocatedSubject[];
 }
 
-/** What each cluster told last of itself: in the last hour, or, where nobody did, as far back as the topic reaches. */
+/**
+ * What each cluster told last of itself: in the last hour, or, where nobody did, as far back as the topic reaches. Of one cluster that no
+ * position leads to, its whole partition is read.
+ */
 export async function lastCensuses(asked: AskedCensuses, signal: AbortSignal): Promise<LastCensuses> {
   const lately = await readCensuses(asked, null, signal);
   if (lately.censuses.length > 0) return lately;
-  return await readCensuses(asked, asked.nowMs - TOPICS.latestFacts.retentionMs, signal);
+  const located = await readCensuses(asked, asked.nowMs - TOPICS.latestFacts.retentionMs, signal);
+  if (asked.cluster === null || located.censuses.length > 0) return located;
+  const whole = await readCensuses(asked, null, signal, { fromMs: null, toMs: null });
+  return whole.censuses.length > 0 ? whole : located;
 }
 
 interface CensusesOfTheDay {
@@ -66,20 +73,20 @@ export async function censusesOfTheDay(
 }
 
 /**
- * The last hour whole, in which every agent that runs tells how its cluster stands; of those that are silent for longer, the census that
+ * `range` whole, at first the last hour, in which every agent that runs tells how its cluster stands; of those that are silent for longer, the census that
  * `gc.latest-facts` names, where they told one since `fromMs`. `null`: nobody asks for those.
  */
 async function readCensuses(
   { log, cluster, roots, nowMs }: AskedCensuses,
   fromMs: number | null,
   signal: AbortSignal,
+  range: TimeRange = { fromMs: nowMs - HOUR_MS, toMs: null },
 ): Promise<LastCensuses> {
   const last = new ToldCensuses(await recordedTrust(roots, log, signal));
   const { name } = TOPICS.clusterCensus;
   const partitions =
     cluster === null ? partitionsOf('cluster') : [partitionOf(name, SUBJECTS.cluster.keyOf({ cluster }))];
-  const ranges = [{ fromMs: nowMs - HOUR_MS, toMs: null }];
-  const part = { topics: ['clusterCensus'], partitions, ranges } as const;
+  const part = { topics: ['clusterCensus'], partitions, ranges: [range] } as const;
   await scan(log, part, ({ record }) => last.take(record), signal);
   let unlocated: readonly UnlocatedSubject[] = [];
   if (fromMs !== null) {

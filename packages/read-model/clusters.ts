@@ -87,14 +87,14 @@ export async function readReportingClusters(
   return { clusters, unlocated: unlocated.filter(({ key }) => !names.includes(key)) };
 }
 
-/** Names of the clusters that told of themselves in the last day. */
+/** Names of the clusters that told of themselves in the last day, or left a position by which nothing is found. */
 export const readClusterNames = async (
   log: LogReader,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
-  const { censuses } = await censusesOfTheDay(log, { nowMs, roots: null }, signal);
-  return [...censuses.keys()].toSorted();
+  const { censuses, unlocated } = await censusesOfTheDay(log, { nowMs, roots: null }, signal);
+  return [...new Set([...censuses.keys(), ...unlocated.map(({ key }) => key)])].toSorted();
 };
 
 /** When commands were given whose time is over, and that have no result of their own, by cluster. */

@@ -205,10 +205,11 @@ export class Projection implements Disposable {
   async #recallNodes(signal: AbortSignal): Promise<void> {
     await this.#follower.untilCaughtUp('diskStats', signal);
     if (signal.aborted) return;
+    const nowMs = this.#now();
     const { nodes, unreadable, unlocated } = await readReportingNodes(
       {
         log: this.#settings.from.log,
-        nowMs: this.#now(),
+        nowMs,
         onProgress: () => undefined,
         isKnown: (key) => this.fleet.has(key),
         isBelieved: (topic, record) => this.#trust.believes(topic, record),
@@ -217,7 +218,7 @@ export class Projection implements Disposable {
       signal,
     );
     this.fleet.unreadable += unreadable;
-    this.fleet.unlocated = unlocated;
+    this.fleet.notFound(unlocated, nowMs);
     for (const node of nodes.values()) {
       const { stats, track, offset } = node;
       this.fleet.recalled(stats, track);

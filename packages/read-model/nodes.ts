@@ -249,7 +249,9 @@ export class Fleet {
   /** Records of disk statistics that nobody can read. */
   unreadable = 0;
   /** Nodes that fell silent before this began, and of which nothing else is known. */
-  unlocated: readonly UnlocatedSubject[] = [];
+  #unlocated: readonly UnlocatedSubject[] = [];
+  /** When they were looked for. */
+  #lookedMs = 0;
 
   constructor(db: DatabaseSync, policies: PolicySet) {
     this.#db = db;
@@ -308,6 +310,12 @@ export class Fleet {
     this.#changed.add(key);
   }
 
+  /** Takes those that were looked for at this time, and of which nothing else is known. */
+  notFound(unlocated: readonly UnlocatedSubject[], nowMs: number): void {
+    this.#unlocated = unlocated;
+    this.#lookedMs = nowMs;
+  }
+
   has(key: string): boolean {
     return this.#known.has(key);
   }
@@ -328,6 +336,7 @@ export class Fleet {
         this.#tracks.delete(key);
         this.#unrelieved.delete(key);
       }
+    this.#unlocated = this.#unlocated.filter(({ heardMs }) => (heardMs ?? this.#lookedMs) >= ms);
   }
 
   clear(): void {
@@ -336,13 +345,13 @@ export class Fleet {
     this.#unrelieved.clear();
     this.#changed.clear();
     this.unreadable = 0;
-    this.unlocated = [];
+    this.#unlocated = [];
   }
 
   told(nowMs: number): FleetNodes {
     const known = { policies: this.#policies, nowMs, unrelieved: this.#unrelieved };
     const fleet = { ...fleetOf([...this.#known.values()], known), unreadable: this.unreadable };
-    const unlocated = this.unlocated.filter(({ key }) => !this.#known.has(key));
+    const unlocated = this.#unlocated.filter(({ key }) => !this.#known.has(key));
     return unlocated.length === 0 ? fleet : { ...fleet, unlocated: unlocated.map(unlocatedNode) };
   }
 

@@ -3,6 +3,8 @@ import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { readStatus } from '../../../packages/read-model/status.ts';
 import type { Census } from '../../../schemas/events/census.ts';
+import { latestFactKey } from '../../../schemas/events/latest-fact.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { census } from '../../fixtures/census.ts';
@@ -115,4 +117,17 @@ test('a cluster of which nothing is heard, and commands that nobody answers', as
     '1 cluster is not heard any more: c1. Nothing is collected there; does the agent run, and reach the log?',
   );
   expect(status.problems).toContainEqual(expect.stringContaining('have no answer in 1 cluster: c1.'));
+});
+
+test('the report of clusters names one whose position was deleted', async () => {
+  const own = await ownLog();
+  const key = latestFactKey('clusterCensus', 'gone');
+  await own.log.publish([{ topic: TOPICS.latestFacts.name, key, value: null, headers: {} }]);
+  for (const name of [[], ['--cluster', 'gone']]) {
+    const { exitCode, stderr } = await own.run('cluster', 'report', ...name);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/The cluster gone: its last report cannot be found, .*deleted/),
+    ]);
+  }
 });

@@ -3,7 +3,7 @@ import { valueSha256 } from '../../../packages/canonical/ids.ts';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { lastCensuses } from '../../../packages/read-model/censuses.ts';
-import { readReportingClusters } from '../../../packages/read-model/clusters.ts';
+import { readClusterNames, readReportingClusters } from '../../../packages/read-model/clusters.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import { latestFactKey } from '../../../schemas/events/latest-fact.ts';
@@ -122,5 +122,20 @@ describe('of what a cluster tells of itself', () => {
       status: [],
       unlocated: [{ key: 'c1', kind: 'position-refused', heardMs: null }],
     });
+  });
+
+  test('one that is asked for is found in its partition, where its position was deleted', async () => {
+    const log = logWith([unsigned(counting(1))]);
+    log.records.push(...log.records.slice(-1).map((at) => ({ ...at, offset: at.offset + 1n, value: null })));
+    log.records.splice(-2, 1);
+    const asked = { log: logOf(log.records), roots: null, nowMs: log.nowMs + 3 * HOUR };
+    const told = async (name: string | null) => {
+      const { censuses, unlocated } = await lastCensuses({ ...asked, cluster: name }, NEVER);
+      return [censuses.map(({ census: { totals } }) => totals.objects), unlocated.map(({ key }) => key)];
+    };
+    expect(await told('c1')).toEqual([[1], []]);
+    expect(await told('c2')).toEqual([[], []]);
+    expect(await told(null)).toEqual([[], ['c1']]);
+    expect(await readClusterNames(asked.log, asked.nowMs, NEVER)).toEqual(['c1']);
   });
 });

@@ -569,6 +569,25 @@ test('a node that was only sighted is let go in time', () => {
   expect(fleet.sighted(head, NOW - 1)).not.toBeNull();
 });
 
+test('a node of which nothing was found is let go a day after it was heard, or looked for', () => {
+  using store = openStore();
+  const fleet = new Fleet(store.db, setsOfEntries([]).node);
+  const lost = { kind: 'position-refused', why: 'x' } as const;
+  fleet.notFound(
+    [
+      { ...lost, key: 'prod/a', heardMs: null },
+      { ...lost, key: 'prod/b', heardMs: NOW - HOUR },
+    ],
+    NOW,
+  );
+  const named = () => (fleet.told(NOW).unlocated ?? []).map(({ node }) => node);
+  expect(named()).toEqual(['a', 'b']);
+  fleet.forgetBefore(NOW);
+  expect(named()).toEqual(['a']);
+  fleet.forgetBefore(NOW + 1);
+  expect(named()).toEqual([]);
+});
+
 describe('the file of a projection', () => {
   const path = () => join(temporaryDirectory(), 'projection.db');
 
