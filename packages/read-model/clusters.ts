@@ -84,7 +84,9 @@ export async function readReportingClusters(
       unanswered: { commands: open.length, sinceMs: open.length === 0 ? null : leastOf(open) },
     };
   });
-  return { clusters, unlocated: unlocated.filter(({ key }) => !names.includes(key)) };
+  // A census that no key signed may stand there to hide that the signed one is not found.
+  const isShown = (key: string): boolean => names.includes(key) && censuses.get(key)?.proof !== 'unsigned';
+  return { clusters, unlocated: unlocated.filter(({ key }) => !isShown(key)) };
 }
 
 /** Names of the clusters that told of themselves in the last day, or left a position by which nothing is found. */

@@ -72,6 +72,7 @@ export async function readFleetNodes(
 const UNLOCATED_TEXT: Readonly<Record<UnlocatedSubject['kind'], string>> = {
   'position-refused': 'its last report cannot be found, and somebody may hide it: see fleetgc audit verify',
   'fact-not-kept': 'it has stopped reporting, and its last report is no longer on the event log',
+  'not-looked-up': 'it has stopped reporting, and its last report was not looked up',
 };
 
 /** A node of which nothing is known but that it was there. */

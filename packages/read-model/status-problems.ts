@@ -169,6 +169,8 @@ const TOGETHER: Readonly<Record<Warning['kind'], ((nodes: readonly string[]) => 
   'no-reading': null,
   'position-refused': null,
   'fact-not-kept': null,
+  'not-looked-up': (nodes) =>
+    `${counted(nodes.length, 'more node has', 'more nodes have')} stopped reporting: ${named(nodes)}. Only the last reports of those that stopped last are looked up.`,
   silent: (nodes) => `${counted(nodes.length, 'node is', 'nodes are')} not heard any more: ${named(nodes)}.`,
   held: (nodes) =>
     `${counted(nodes.length, 'node')} refused the last command of the last 15 minutes as held: ${named(nodes, 'fleetgc status -o json')}. The node's own file says hold or cannot be understood, or the node cannot read the policies; fleetgc audit explain node/<cluster>/<node> says which.`,

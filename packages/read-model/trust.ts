@@ -1,3 +1,5 @@
+import { nodeKey, SUBJECTS } from '../../schemas/events/identity.ts';
+import { locatedSubject } from '../../schemas/events/latest-fact.ts';
 import type { TopicId } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { DashboardProgress } from '../../schemas/reports/dashboard.ts';
@@ -27,7 +29,11 @@ type Keys = Awaited<ReturnType<typeof readKeys>>['ring'];
 /** Which facts count, as of when the log took them: by the function of `fleetgc audit verify`. */
 export class FactTrust {
   readonly #needs: FactTrustNeeds;
-  #known: { readonly ring: Keys; readonly trust: Trust } | null = null;
+  #known: {
+    readonly ring: Keys;
+    readonly trust: Trust;
+    readonly isTruePosition: (record: LogRecord) => boolean;
+  } | null = null;
   #readAtMs = 0;
   /** Under way for a key that is not known. */
   #reading: Promise<void> | null = null;
@@ -50,7 +56,8 @@ export class FactTrust {
     if (roots === null || facts === 'off') return;
     this.#readAtMs = now();
     const { ring } = await readKeys(log, roots, signal);
-    this.#known = { ring, trust: trustThen(ring) };
+    const trust = trustThen(ring);
+    this.#known = { ring, trust, isTruePosition: positionTrust(ring, trust) };
   }
 
   /**
@@ -76,13 +83,49 @@ export class FactTrust {
     );
   }
 
-  /** Counts those that are not. */
+  /** Counts facts that are not. */
   believes(topic: TopicId, record: LogRecord): boolean {
     if (this.#known === null || !isFact(topic)) return true;
+    if (topic === 'latestFacts')
+      return this.#needs.facts === 'warn'
+        ? this.#known.isTruePosition(record)
+        : this.#known.trust.authenticate(topic, record).ok;
     if (this.#known.trust.authenticate(topic, record).ok) return true;
     this.#notBelieved += 1;
     return this.#needs.facts === 'warn';
   }
+}
+
+/**
+ * Whether a position counts. Where a key was certified for a node or cluster, only what a key of it signed does: whoever may write to the
+ * topic could point away from what it said. One of which no key was certified has positions as it has facts: without a signature, and each
+ * leads to a fact or to nothing.
+ */
+export function positionTrust(ring: Keys, trust: Trust): (record: LogRecord) => boolean {
+  const hasKey = subjectsWithKeys(ring.keys());
+  return (record) =>
+    claimedSignature(record.headers).kind === 'none'
+      ? !hasKey(record.key)
+      : trust.authenticate('latestFacts', record).ok;
+}
+
+/** By a record key of `gc.latest-facts`. */
+function subjectsWithKeys(keys: ReturnType<Keys['keys']>): (recordKey: string | null) => boolean {
+  const named = new Set<string>();
+  for (const { role, clusters, nodes } of keys) {
+    if (role !== 'node' && role !== 'cluster') continue;
+    if (clusters.length === 0) named.add(`all ${role}`);
+    for (const cluster of clusters)
+      if (role === 'cluster' || nodes.length === 0) named.add(`${role} of ${cluster}`);
+      else for (const node of nodes) named.add(`node ${nodeKey({ cluster, node })}`);
+  }
+  return (recordKey) => {
+    const subject = recordKey === null ? null : locatedSubject(recordKey);
+    if (subject === null) return false;
+    const { kind, key } = subject;
+    const cluster = SUBJECTS[kind].clusterOf(key);
+    return named.has(`all ${kind}`) || named.has(`${kind} of ${cluster}`) || named.has(`${kind} ${key}`);
+  };
 }
 
 /** How the tables of a log are called: what somebody believes others may not, and make theirs anew. */

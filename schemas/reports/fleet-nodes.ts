@@ -14,6 +14,7 @@ export const FleetNodeWarning = z.object({
     'silent',
     'position-refused',
     'fact-not-kept',
+    'not-looked-up',
     'no-reading',
     'above-threshold',
     'above-threshold-dry-run',
@@ -69,7 +70,7 @@ const UnlocatedNode = z.object({
   node: NodeName,
   /** `null`: nobody can tell. */
   heardMs: EpochMs.nullable(),
-  kind: z.enum(['position-refused', 'fact-not-kept']),
+  kind: z.enum(['position-refused', 'fact-not-kept', 'not-looked-up']),
   /** For people; may be reworded. */
   message: z.string(),
 });

@@ -138,24 +138,22 @@ type Enveloped = Pick<EventOf<TopicId>, 'type' | 'version' | 'id'>;
 
 /** Where key or headers of a record disagree with its event, `expected` being the key that it must have. */
 export function disagreement(expected: string, event: Enveloped, { key, headers }: LogRecord) {
-  const headerProblem = disagreeingHeader(expected, event, headers);
+  const headerProblem = disagreeingHeader(event, headers);
   if (headerProblem) return reject('header-mismatch', headerProblem, event);
-  if (key === expected) return undefined;
-  return reject(
-    'key-mismatch',
-    `the record key is ${quote(key)}, but the value belongs to ${quote(expected)}`,
-    event,
-  );
+  const belongs = `but the value belongs to ${quote(expected)}`;
+  if (key !== expected) return reject('key-mismatch', `the record key is ${quote(key)}, ${belongs}`, event);
+  const { ce_subject: subject } = headers;
+  if (subject === undefined || subject === expected) return undefined;
+  return reject('header-mismatch', `ce_subject is ${quote(subject)}, ${belongs}`, event);
 }
 
-function disagreeingHeader(expected: string, event: Enveloped, given: Headers): string | undefined {
+function disagreeingHeader(event: Enveloped, given: Headers): string | undefined {
   const { success, data, error } = CheckedHeaders.safeParse(given, { error: plainIssue });
   if (!success) return `headers: ${describeIssues(error)}`;
   if (data.ce_id !== event.id) return `ce_id is ${quote(data.ce_id)}, but the value has ${quote(event.id)}`;
   if (data.ce_type !== eventType(event))
     return `ce_type is ${quote(data.ce_type)}, but the value has ${eventType(event)}`;
-  if (data.ce_subject === undefined || data.ce_subject === expected) return undefined;
-  return `ce_subject is ${quote(data.ce_subject)}, but the value belongs to ${quote(expected)}`;
+  return undefined;
 }
 
 const MAX_ISSUES = 5;

@@ -98,10 +98,70 @@ test.each<{ name: string; position: LogRecord }>([
   expect(unlocated).toMatchObject([{ kind: 'position-refused' }]);
 });
 
+test.each(['999999999999999999', '0'])(
+  'a place where nothing lies, and whose time the log still has, says nothing of when the node was heard: %s',
+  async (at) => {
+    const said = placed(positionOf(7, { offset: at, loggedAtMs: NOW - MINUTE }), { timestampMs: NOW });
+    expect(await found([said])).toEqual(foundNothing);
+  },
+);
+
+test('places that are not true are read no further than to see that, and join no others', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `web-${index}`);
+  const mine = names.filter((name) => partitionOf(STATS, `prod/${name}`) === PARTITION);
+  const false1 = mine.map((name) =>
+    placed(positionOf(0, { node: name, loggedAtMs: NOW - MINUTE, offset: '20' }), { timestampMs: NOW }),
+  );
+  const far = placed(positionOf(7, { node: 'web-1', offset: '999999999999999999' }));
+  const many = Array.from(
+    { length: 2_000 },
+    (_, index): LogRecord => ({
+      ...(FACTS[0] as LogRecord),
+      key: 'prod/web-9',
+      offset: BigInt(100 + index),
+      timestampMs: NOW - MINUTE,
+    }),
+  );
+  let reads = 0;
+  const log = logOf([...FACTS, ...many, ...false1, far]);
+  const counting: LogReader = {
+    read: async function* (request, signal) {
+      for await (const event of log.read(request, signal)) {
+        if (request.topic === STATS && event.kind === 'record') reads += 1;
+        yield event;
+      }
+    },
+  };
+  const asked = {
+    log: counting,
+    fact: 'diskStats',
+    fromMs: NOW - DAY,
+    isKnown: () => false,
+    isBelieved: () => true,
+  } as const;
+  const unlocated = await readLatestFacts(asked, () => expect.fail('nothing is true'), SIGNAL);
+  expect(new Set(unlocated.map(({ kind }) => kind))).toEqual(new Set(['position-refused']));
+  expect(reads).toBeLessThan(5);
+});
+
+test('the last reports of a thousand are looked up, and of the others it is said that they were not', async () => {
+  const positions = Array.from({ length: 1_200 }, (_, index) =>
+    placed(positionOf(7, { node: `gone-${index}`, partition: partitionOf(STATS, `prod/gone-${index}`) })),
+  );
+  const { unlocated } = await found(positions);
+  const kinds = Map.groupBy(unlocated, ({ kind }) => kind);
+  expect(unlocated).toHaveLength(1_200);
+  expect(kinds.get('not-looked-up')).toHaveLength(200);
+});
+
 test('what is written after a true position does not hide it', async () => {
   const garbage = placed(positionOf(5), { value: Buffer.from('x'), timestampMs: NOW });
   const again = placed(positionOf(0), { timestampMs: LAST });
   expect(await found([placed(positionOf(5)), again, garbage])).toEqual(foundLast);
+  const false1 = placed(positionOf(6, { sha256: 'b'.repeat(64) }));
+  const false2 = placed(positionOf(7, { offset: '999999999999999999' }));
+  const false3 = placed(positionOf(7, { loggedAtMs: NOW - MINUTE, offset: '0' }), { timestampMs: NOW });
+  expect(await found([placed(positionOf(5)), again, false1, false2, false3])).toEqual(foundLast);
 });
 
 test('a position of an older true fact, put back in time, hides nothing that came after it', async () => {
@@ -110,9 +170,16 @@ test('a position of an older true fact, put back in time, hides nothing that cam
 
 test('where the fact is not kept any more, its time is known and no state', async () => {
   const younger = { ...FACTS[7], offset: 40n, key: 'prod/web-9' } as LogRecord;
-  const kept = { key: KEY, kind: 'fact-not-kept', heardMs: LAST - 2 * MINUTE };
-  expect(await found([placed(positionOf(5))], [younger])).toMatchObject({ heardMs: null, unlocated: [kept] });
-  expect(await found([placed(positionOf(5))], [])).toMatchObject({ heardMs: null, unlocated: [kept] });
+  const gone = { key: KEY, kind: 'fact-not-kept' };
+  expect(await found([placed(positionOf(5))], [younger])).toMatchObject({
+    heardMs: null,
+    unlocated: [{ ...gone, heardMs: LAST - 2 * MINUTE }],
+  });
+  // Nothing says that there was anything at that time.
+  expect(await found([placed(positionOf(5))], [])).toMatchObject({
+    heardMs: null,
+    unlocated: [{ ...gone, heardMs: null }],
+  });
 });
 
 test('who is heard now needs no position, whatever somebody says of it', async () => {
@@ -130,6 +197,33 @@ const KEYS = [
   certified(root, node, { role: 'node', clusters: ['prod'], nodes: ['web-1'], ...TIMES }),
   certified(root, thief, { role: 'node', clusters: ['prod'], nodes: ['web-9'], ...TIMES }),
 ];
+
+test('where a key of the node was certified, what no key signed points nowhere, also where it alone is left', async () => {
+  const signed = {
+    ...placed(positionOf(5)),
+    ...signRecord(positionRecord(positionOf(5)), { fleet: FLEET, key: node, generation: null }),
+  };
+  const forged = placed(positionOf(7, { loggedAtMs: NOW - MINUTE, offset: '0' }), { timestampMs: NOW });
+  const ofAnother = placed(positionOf(5, { node: 'web-2' }));
+  for (const { positions, expected } of [
+    { positions: [signed, forged, placed(positionOf(7))], expected: { ...foundLast, asked: 1 } },
+    { positions: [forged], expected: { ...foundNothing, asked: 0 } },
+  ]) {
+    const log = logOf([...KEYS, ...FACTS, ...positions, ofAnother]);
+    const isBelieved = await believedPositions(rootsOf(root), log, SIGNAL);
+    const needs = { log, nowMs: NOW, onProgress: () => {}, isBelieved };
+    const { nodes, unlocated } = await readReportingNodes(needs, SIGNAL);
+    const mine = unlocated.filter(({ key }) => key === KEY);
+    expect({
+      heardMs: nodes.get(KEY)?.track.last.loggedAtMs ?? null,
+      id: nodes.get(KEY)?.stats.id ?? null,
+      unlocated: mine.map(({ key, kind, heardMs }) => ({ key, kind, heardMs })),
+      asked: nodes.size,
+    }).toEqual(expected);
+    // One of which no key was certified is believed to have been there.
+    expect(isBelieved('latestFacts', ofAnother)).toBe(true);
+  }
+});
 
 test.each([
   { name: 'of the node itself', key: node, expected: foundLast },
@@ -289,5 +383,5 @@ test('of ten thousand nodes no more is read than the last minutes, the positions
   expect(reads.positions).toBeLessThanOrEqual(2 * NODES);
   // 3.5 minutes of all, eleven minutes of a partition for each of thirty that are dated, and what lies between near positions.
   expect(reads.facts).toBeLessThan(3.6 * NODES + 30 * 12.5 * perMinute + silent * 200);
-  expect(reads.requests).toBeLessThanOrEqual(2 * 32 + silent);
+  expect(reads.requests).toBeLessThanOrEqual(2 * 32 + silent + 30);
 }, 120_000);

@@ -37,14 +37,14 @@ const statsOf = (node: string, atMs: number, over: Parameters<typeof diskStats>[
 
 test('nodes are those of fleetgc nodes: those that are heard, silent, paused and misspelt', async () => {
   standingClock();
-  const { log, path, publishAt } = await timedLog();
+  const { log, path, publishAt, hearAt } = await timedLog();
   const nowMs = Date.now();
   const policy = appliedPolicy({ name: 'default' });
   await publishAt(nowMs - 10 * HOUR, outgoing({ topic: 'policies', key: 'default', event: policy }));
-  await publishAt(nowMs - 9 * HOUR, statsOf('gone', nowMs - 9 * HOUR));
-  await publishAt(nowMs - 40 * MINUTE, statsOf('brief', nowMs - 40 * MINUTE));
+  await hearAt(nowMs - 9 * HOUR, statsOf('gone', nowMs - 9 * HOUR));
+  await hearAt(nowMs - 40 * MINUTE, statsOf('brief', nowMs - 40 * MINUTE));
   for (const [index, agoMs] of [3 * MINUTE, 2 * MINUTE, MINUTE, 1_000].entries())
-    await publishAt(
+    await hearAt(
       nowMs - agoMs,
       statsOf('web-1', nowMs - agoMs, { nodeLabels: { disk: 'small' } }),
       statsOf('twins', nowMs - agoMs, {
@@ -99,9 +99,9 @@ test('nodes are those of fleetgc nodes: those that are heard, silent, paused and
 });
 
 test('an event log that stands still needs somebody, on the page as for the verb', async () => {
-  const { log, path, publishAt } = await timedLog();
+  const { log, path, hearAt } = await timedLog();
   const heardMs = Date.now() - 15 * MINUTE;
-  await publishAt(heardMs, statsOf('web-1', heardMs));
+  await hearAt(heardMs, statsOf('web-1', heardMs));
   const dashboard = await dashboardOf(log);
   const status = await waitUntil('the page to know the node', 60_000, async () => {
     const answer = DashboardStatus.parse(await dashboard.json('/api/status')).status;

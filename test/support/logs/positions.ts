@@ -1,8 +1,9 @@
 import { valueSha256 } from '../../../packages/canonical/ids.ts';
 import { partitionOf } from '../../../packages/log/partition.ts';
-import type { LogReader, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { LogPublisher, LogReader, OutgoingRecord } from '../../../packages/log/port.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { keyOfLatestFact, type LatestFact, type LocatedFact } from '../../../schemas/events/latest-fact.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { outgoing } from './log-record.ts';
@@ -16,6 +17,34 @@ interface TimedPosition {
 
 export const positionRecord = (latest: LatestFact): OutgoingRecord =>
   outgoing({ topic: 'latestFacts', key: keyOfLatestFact(latest), event: latest });
+
+/** Publishes records, and where the samples of disks among them lie, as agents do. */
+export async function publishWithPositions(
+  log: LogPublisher,
+  records: readonly OutgoingRecord[],
+): Promise<void> {
+  const places = await log.publish(records);
+  const positions = records.flatMap((record, index) => {
+    const place = places[index];
+    if (record.topic !== TOPICS.diskStats.name || record.value === null || !place?.timestampMs) return [];
+    const { cluster, node, nodeInstance, id } = DiskStats.parse(JSON.parse(String(record.value)));
+    const latest: LatestFact = {
+      type: 'fleetgc.node.latest-fact',
+      version: 1,
+      id: `position-${id}`,
+      cluster,
+      node,
+      nodeInstance,
+      fact: 'diskStats',
+      partition: place.partition,
+      offset: String(place.offset),
+      loggedAtMs: place.timestampMs,
+      sha256: valueSha256(record.value),
+    };
+    return [positionRecord(latest)];
+  });
+  if (positions.length > 0) await log.publish(positions);
+}
 
 /** An agent publishes a position every five minutes: what compaction leaves of them is up to so much older than the last fact. */
 const OLDER_MS = 4.5 * MINUTE_MS;

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import { openEmbeddedLog } from '../../../../packages/log/embedded.ts';
 import type { EventLog, OutgoingRecord } from '../../../../packages/log/port.ts';
+import { publishWithPositions } from '../../../support/logs/positions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -13,6 +14,8 @@ export interface TimedLog {
   readonly path: string;
   /** Appends records at a time of the log's clock. */
   readonly publishAt: (timeMs: number, ...records: readonly OutgoingRecord[]) => Promise<void>;
+  /** The same, and where the samples of disks among them lie. */
+  readonly hearAt: (timeMs: number, ...records: readonly OutgoingRecord[]) => Promise<void>;
 }
 
 /** An embedded log of this test's own, whose clock the test sets. */
@@ -31,6 +34,10 @@ export async function timedLog(): Promise<TimedLog> {
     publishAt: async (timeMs, ...records) => {
       nowMs = timeMs;
       await log.publish(records);
+    },
+    hearAt: async (timeMs, ...records) => {
+      nowMs = timeMs;
+      await publishWithPositions(log, records);
     },
   };
 }

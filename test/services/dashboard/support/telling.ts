@@ -6,13 +6,14 @@ import { inventory } from '../../../fixtures/inventory.ts';
 import { objectResult } from '../../../fixtures/results.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
+import { publishWithPositions } from '../../../support/logs/positions.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import type { Dashboard } from './dashboard.ts';
 
-/** What a node tells in a minute, and one removal. */
+/** What a node tells in a minute, where it lies, and one removal. */
 export async function tell(log: LogPublisher, node: string): Promise<void> {
   const takenAt = instant({ wallTimeMs: Date.now() });
-  await log.publish([
+  await publishWithPositions(log, [
     outgoing(nodeOutput('diskStats', diskStats({}, { id: `stats-${node}`, node, takenAt }))),
     outgoing(nodeOutput('inventory', inventory({ id: `inventory-${node}`, node, takenAt }))),
     outgoing(nodeOutput('results', objectResult({ id: `result-${node}`, node }))),
