@@ -129,7 +129,7 @@ export class LocatedFacts {
       this.#refuse(said, `another record of ${TOPICS[fact].name} lies at the offset ${offset}`);
   }
 
-  /** Records may be lost or deleted where others are missing too, or with a whole topic: then nobody knows what the position named. */
+  /** Where other records are missing too, or the whole topic, the fact may be lost or deleted: what the position named is unknown then. */
   #notThere(said: Said, facts: ReadFacts): void {
     const { fact, offset, loggedAtMs } = said.latest;
     const { name } = TOPICS[fact];
@@ -137,7 +137,10 @@ export class LocatedFacts {
     if (facts.isMissing(BigInt(offset)))
       this.#unknown(said, `records of ${name} around the offset ${offset} are missing`);
     else if (facts.firstMs === null)
-      this.#unknown(said, `${name} is empty. It was deleted, or somebody made the position up`);
+      this.#unknown(
+        said,
+        `${name} has no records of that time. They were deleted, or somebody made the position up`,
+      );
     // A pass of the archiver may take a position and leave its fact to the next one.
     else if (!this.#needs.deletes && behindMs !== null && behindMs >= -SETTLED_MS) {
       if (behindMs > SETTLED_MS) this.#unknown(said, `the archive has no later records of ${name}`);
