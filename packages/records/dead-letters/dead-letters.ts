@@ -71,7 +71,12 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
   };
 }
 
-const limitKeyOf = ({ limitedAs, record }: FailedMessage): string => limitedAs ?? record.key ?? '';
+const limitKeyOf = ({ limitedAs, record }: FailedMessage): string =>
+  nameOfKey(limitedAs ?? record.key ?? '');
+
+/** Keys are remembered and logged: one that is as large as a record is known by its hash. */
+const nameOfKey = (key: string): string =>
+  key.length <= MAX_CUT_LETTER_TEXT ? key : `sha256:${sha256Hex(key)}`;
 
 interface Placed {
   readonly message: FailedMessage;
@@ -99,7 +104,8 @@ function lettersOf(
 
 /** As often as there are whole dead letters, so a flood does not fill the log either. */
 function report(logger: Logger, { record, cause, message, error }: FailedMessage): void {
-  const { topic, partition, offset, key } = record;
+  const { topic, partition, offset } = record;
+  const key = record.key === null ? null : nameOfKey(record.key);
   const fields = { topic, partition, offset: String(offset), key, cause };
   if (error) logger.error({ ...fields, err: error.cause ?? error }, `dead letter: ${message}`);
   else logger.warn(fields, `dead letter: ${message}`);

@@ -244,6 +244,16 @@ test('a message whose key is too large to be wrapped is given up with a hash of 
   ]);
 });
 
+test('a long key is logged, and limits letters, by its hash', async () => {
+  const { deadLetters, letters, out } = setUp();
+  const key = 'k'.repeat(100_000);
+  await deadLetters.write(Array.from({ length: 12 }, (_, i) => failed({ key, offset: BigInt(i) })));
+  expect(letters()).toHaveLength(11);
+  const logged = parsedLines(out.lines);
+  expect(logged).toHaveLength(10);
+  for (const line of logged) expect(line).toMatchObject({ key: `sha256:${sha256Hex(key)}` });
+});
+
 test('a message whose headers are too large to be wrapped is given up without them', async () => {
   const { log, deadLetters, letters } = setUp();
   boundedLog(log);
