@@ -71,8 +71,7 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
   };
 }
 
-const limitKeyOf = ({ limitedAs, record }: FailedMessage): string =>
-  nameOfKey(limitedAs ?? record.key ?? '');
+const limitKeyOf = ({ limitedAs, record }: FailedMessage): string => nameOfKey(limitedAs ?? record.key ?? '');
 
 /** Keys are remembered and logged: one that is as large as a record is known by its hash. */
 const nameOfKey = (key: string): string =>
