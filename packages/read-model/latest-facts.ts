@@ -26,9 +26,15 @@ const MOST_DATED = 30;
 const READ_ON_MS = MOST_LATE_MS + MINUTE_MS;
 /** Places that lie no further apart are read in one go. */
 const READ_THROUGH_RECORDS = 200n;
-/** Each look is a reading of its own. @limit Silent nodes or clusters whose last report is looked up: those that fell silent last. */
+/**
+ * Each look is a reading of its own.
+ * @limit Silent nodes or clusters whose last report is looked up: those that fell silent last.
+ */
 const MOST_LOOKED_UP = 1_000;
-/** Anybody who may write to the topic can make up names. @limit Nodes or clusters of which positions are read. */
+/**
+ * Anybody who may write to the topic can make up names.
+ * @limit Nodes or clusters of which positions are read.
+ */
 const MOST_SUBJECTS = 50_000;
 /** What is said of one subject: where the first place is not true, the next one is tried. */
 const MOST_PLACES = 4;
