@@ -70,6 +70,9 @@ class ReadFacts {
   }
 }
 
+/** A partition has the positions of some hundred nodes. */
+const MOST_OPEN = 10_000;
+
 interface LocatedFactsNeeds {
   readonly findings: Pick<Findings, 'deviation' | 'gap'>;
   readonly coverage: Coverage;
@@ -107,9 +110,13 @@ export class LocatedFacts {
     const isOpen = ({ place, latest }: Said): boolean =>
       place.timestampMs >= beforeMs ||
       (!atEnd && BigInt(latest.offset) > this.#facts[latest.fact].lastOffset);
-    const settled = this.#positions.filter((said) => !isOpen(said));
-    this.#positions = this.#positions.filter(isOpen);
-    for (const said of settled) this.#compare(said);
+    const { true: open = [], false: settled = [] } = Object.groupBy(this.#positions, (said) =>
+      isOpen(said) ? 'true' : 'false',
+    );
+    // Positions that are made up may name records that never come: the oldest are settled by what was read.
+    const tooMany = open.splice(0, Math.max(0, open.length - MOST_OPEN));
+    this.#positions = open;
+    for (const said of [...settled, ...tooMany]) this.#compare(said);
     for (const facts of Object.values(this.#facts)) facts.forget(beforeMs - REMEMBERED_MS);
   }
 

@@ -107,3 +107,18 @@ test('where no sample is left, positions that should have one cannot be verified
   const positions = [position(5), position(50)];
   expect(judged({ samples: [], positions, coveredMs: NOW + 10 * MINUTE })).toEqual(['records-missing 50']);
 });
+
+test('of positions that wait for their records no more are kept than ten thousand', () => {
+  const { collector, deviations } = findings();
+  const range = { fromMs: null, toMs: null };
+  const located = new LocatedFacts({
+    findings: collector,
+    coverage: () => Number.NEGATIVE_INFINITY,
+    range,
+    deletes: true,
+  });
+  located.fact('diskStats', sample(0));
+  for (let made = 0; made < 10_003; made += 1) located.position(position(5, 1_000_000 + made));
+  located.judge(midway(0));
+  expect(deviations()).toHaveLength(3);
+});
