@@ -7,6 +7,7 @@ import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { archived } from '../../packages/audit/support/archives.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { dashboardOf } from './support/dashboard.ts';
 import { tell, untilTold } from './support/telling.ts';
 
@@ -27,7 +28,11 @@ test('an archive is shown as it was at its end: nodes, removals and what would g
   });
   await untilTold(dashboard, 'node-1', 'node-2');
   expect(await dashboard.json('/api/status')).toEqual({ status: null });
-  const { plan } = DashboardPlan.parse(await dashboard.json('/api/plan?cluster=prod&node=node-1'));
+  // Inventories are read after nodes are known.
+  const plan = await waitUntil('the inventory to be known', 60_000, async () => {
+    const answer = DashboardPlan.safeParse(await dashboard.json('/api/plan?cluster=prod&node=node-1'));
+    return answer.success && answer.data.plan;
+  });
   expect(plan.inventory.id).toBe('inventory-node-1');
   expect(await dashboard.json('/api/progress')).toMatchObject({
     topics: expect.arrayContaining([expect.objectContaining({ topic: TOPICS.results.name })]),

@@ -12,7 +12,14 @@ vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
 
 const DAY = 24 * HOUR;
 const AGO_MS = 10 * DAY;
-const NOTHING = { diskStats: [], inventory: [], observe: [], decisions: [], deadLetters: [] } as const;
+const NOTHING = {
+  diskStats: [],
+  latestFacts: [],
+  inventory: [],
+  observe: [],
+  decisions: [],
+  deadLetters: [],
+} as const;
 
 let recording: Recording;
 let command: LogRecord;
