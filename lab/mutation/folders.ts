@@ -67,6 +67,11 @@ export const FOLDERS: readonly Folder[] = [
     tests: ['test/packages/audit'],
   },
   {
+    name: 'packages/records: commands and outbox',
+    sources: ['packages/records/commands.ts', 'packages/records/outbox.ts'],
+    tests: ['test/packages/records', 'test/services/node/executor', 'test/services/cluster/executor'],
+  },
+  {
     name: 'packages/records/trust',
     sources: ['packages/records/trust/*.ts'],
     tests: [
