@@ -4,6 +4,7 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { publishWithPositions } from '../../support/logs/positions.ts';
 import { inProcess, ownLog } from '../fleetgc.ts';
 import { jsonOf, readTopic } from '../read-topic.ts';
 import { apply, WEB } from './policy/apply-text.ts';
@@ -164,7 +165,7 @@ describe('a selector that selects no node that was heard in the last day', () =>
   const fleetOfOne = async () => {
     const own = await ownLog();
     const takenAt = instant({ wallTimeMs: Date.now() });
-    await own.log.publish([outgoing(nodeOutput('diskStats', diskStats({}, { takenAt })))]);
+    await publishWithPositions(own.log, [outgoing(nodeOutput('diskStats', diskStats({}, { takenAt })))]);
     return own;
   };
   const WARNING =

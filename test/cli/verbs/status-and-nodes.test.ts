@@ -8,6 +8,7 @@ import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { publishWithPositions } from '../../support/logs/positions.ts';
 import { inProcess, ownLog } from '../fleetgc.ts';
 
 const letter: DeadLetter = {
@@ -37,7 +38,7 @@ function deleteTopic(path: string, topic: string): void {
 
 test('nodes and status tell a fleet as it is, for people and for machines', async () => {
   const { log, run } = await ownLog();
-  await log.publish([
+  await publishWithPositions(log, [
     outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: now() }))),
     outgoing({ topic: 'deadLetters', key: 'prod/web-1', event: letter }),
   ]);
@@ -69,7 +70,7 @@ test('nodes and status tell a fleet as it is, for people and for machines', asyn
 
 test('pauses and policies are told, with how many nodes they hold for', async () => {
   const { log, run } = await ownLog();
-  await log.publish([outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: now() })))]);
+  await publishWithPositions(log, [outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: now() })))]);
   await run('pause', '--reason', 'upgrade of the brokers');
   const { stdout } = await run('status');
   expect(stdout).toContain('! 1 pause holds: nothing is removed there until fleetgc resume.');
@@ -117,7 +118,7 @@ test.each([
   async ({ missing, told }) => {
     const { log, path, run } = await ownLog();
     const policy = appliedPolicy({ name: 'default' });
-    await log.publish([
+    await publishWithPositions(log, [
       outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: now() }))),
       outgoing({ topic: 'policies', key: 'default', event: policy }),
     ]);

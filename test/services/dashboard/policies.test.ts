@@ -42,7 +42,7 @@ const post = (
 
 /** A node at 75 % of a disk of 1000 bytes, of which 100 are an image that is used at the second look: then another goes. */
 async function recordedPast() {
-  const { log, path, publishAt } = await timedLog();
+  const { log, path, publishAt, hearAt } = await timedLog();
   const nowMs = Date.now();
   for (const minute of [0, 5]) {
     const atMs = nowMs - HOUR + minute * MINUTE;
@@ -63,7 +63,7 @@ async function recordedPast() {
     });
     await publishAt(atMs, outgoing(nodeOutput('inventory', event)));
   }
-  await publishAt(
+  await hearAt(
     nowMs,
     outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: instant({ wallTimeMs: nowMs }) }))),
   );

@@ -7,6 +7,7 @@ import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
+import { publishWithPositions } from '../../../support/logs/positions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';
 import { apply } from './apply-text.ts';
@@ -16,7 +17,7 @@ async function fleetOfOne() {
   const own = await ownLog();
   const takenAt = instant({ wallTimeMs: Date.now() });
   const images = [image('base/web', { labels: { team: 'shop' } }), image('tools/debug')];
-  await own.log.publish([
+  await publishWithPositions(own.log, [
     outgoing(nodeOutput('diskStats', diskStats({}, { takenAt }))),
     outgoing(nodeOutput('inventory', inventory({ takenAt, images, containers: [container('c1')] }))),
     outgoing(clusterOutput('clusterCensus', census())),
@@ -120,7 +121,7 @@ describe('apply warns of a new keep entry that protects nothing', () => {
     const own = await fleetOfOne();
     const takenAt = instant({ wallTimeMs: Date.now() });
     const other = { node: 'db-1', images: [image('db')], takenAt };
-    await own.log.publish([
+    await publishWithPositions(own.log, [
       outgoing(nodeOutput('diskStats', diskStats({}, { node: 'db-1', takenAt }))),
       outgoing(nodeOutput('inventory', inventory(other))),
     ]);
