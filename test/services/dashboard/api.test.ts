@@ -65,6 +65,7 @@ import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { publishWithPositions } from '../../support/logs/positions.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { caughtUp, type Dashboard, dashboardOf, startDashboard } from './support/dashboard.ts';
 
@@ -92,7 +93,7 @@ async function startShared(): Promise<Dashboard> {
     ),
   );
   await log.createTopics();
-  await log.publish([
+  await publishWithPositions(log, [
     outgoing({ topic: 'policies', key: 'default', event: appliedPolicy() }),
     outgoing(
       nodeOutput(
@@ -570,7 +571,7 @@ test('what is new is told as it happens', async () => {
     for await (const part of events.body ?? []) heard.text += Buffer.from(part).toString('utf8');
   })().catch(() => undefined);
   await waitUntil('the first event', 5_000, () => heard.text.includes('event: progress'));
-  await log.publish([
+  await publishWithPositions(log, [
     outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: takenAt() }))),
     outgoing(nodeOutput('results', objectResult())),
   ]);

@@ -10,6 +10,7 @@ import { census } from '../../../fixtures/census.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
+import { publishWithPositions } from '../../../support/logs/positions.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, type OwnLog } from '../../fleetgc.ts';
 import { bury, deadLetter } from '../dead-letters/letters.ts';
@@ -36,7 +37,7 @@ async function listing(): Promise<Listing> {
   writeFileSync(policies, POLICIES);
   await certify('ops', '--role', 'operator');
   expect(await own.run('policy', 'apply', policies)).toMatchObject({ exitCode: 0 });
-  await own.log.publish([
+  await publishWithPositions(own.log, [
     outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: instant({ wallTimeMs: Date.now() }) }))),
     outgoing({ topic: 'clusterCensus', key: 'c1', event: census() }),
   ]);
