@@ -21,7 +21,7 @@ export type RemovedRule = keyof typeof REMOVED_BECAUSE;
 const KEPT_BECAUSE = {
   A1: 'how full the disk is could not be read',
   A2: 'no image lies on the disk that is short of space',
-  C5: 'listed more than once, so not believed',
+  C5: 'its id, or that of another container of its pod and name, is listed more than once',
   C8: 'used by a container',
   C10: 'it is not known which images pods want',
   D1: 'removal by disk usage is switched off',

@@ -22,7 +22,7 @@ export interface DeadContainer extends Listed {
   /** Among all dead ones, the oldest first: they are sorted once, since dates and ids take long to compare. */
   readonly place: number;
   readonly podUid: string;
-  /** Pod UID and container name: what limits are counted per. */
+  /** See `unitOf`. */
   readonly unit: string;
   readonly container: InventoryContainer;
   /** How long ago it certainly ended; `null` where that is not known. */
@@ -43,11 +43,15 @@ export interface DeadContainers {
 export function deadContainers(inventory: CompleteInventory, policy: Policy): DeadContainers {
   const { containers } = inventory;
   const twice = listedTwice(containers.map(({ id }) => id));
+  const uncounted = new Set(containers.filter(({ id }) => isAmong(twice, id)).map(unitOf));
   const clock = ageClock(inventory, policy);
   const kept = new Map<number, Kept>();
   const dead: Unplaced[] = [];
   for (const [position, container] of containers.entries()) {
-    const reason = isAmong(twice, container.id) ? LISTED_TWICE : untouchable(container, clock.nowNs, policy);
+    const doubt = uncounted.has(unitOf(container)) ? UNIT_UNCOUNTED : undefined;
+    const reason = isAmong(twice, container.id)
+      ? LISTED_TWICE
+      : (untouchable(container, clock.nowNs, policy) ?? doubt);
     if (reason) kept.set(position, reason);
     else dead.push(toDead(position, container, clock, policy));
   }
@@ -66,6 +70,11 @@ function placed(dead: readonly Unplaced[]): DeadContainer[] {
 const byPlace = (a: DeadContainer, b: DeadContainer): number => a.place - b.place;
 
 const LISTED_TWICE: Kept = { rule: 'C5', facts: { listedTwice: true } };
+/** Of a pod and name of which one is listed twice, limits cannot say which one is beyond them. */
+const UNIT_UNCOUNTED: Kept = { rule: 'C5', facts: { unitListedTwice: true } };
+
+/** Pod UID and container name: what limits are counted per. */
+const unitOf = ({ pod, name }: InventoryContainer): string => JSON.stringify([pod?.uid ?? '', name]);
 
 /**
  * Running (G3, K2), or in a namespace that is kept. In profile `fleetgc` also not ours (A12, M41), or created after the
@@ -89,7 +98,7 @@ function toDead(position: number, container: InventoryContainer, clock: AgeClock
     position,
     id: container.id,
     podUid,
-    unit: JSON.stringify([podUid, container.name]),
+    unit: unitOf(container),
     createdAtNs,
     container,
     endedAgoNs: age.from === 'exit' ? age.ns : null,

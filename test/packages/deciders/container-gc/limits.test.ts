@@ -165,8 +165,22 @@ describe('what is selected and does not go', () => {
     ];
     const { items, verdicts, notBelieved } = decided(containers);
     expect(items).toEqual([]);
-    expect(ofKind(verdicts, 'container').map(({ rule }) => rule)).toEqual(['C5', 'C5', 'G7']);
+    expect(ofKind(verdicts, 'container').map(({ rule }) => rule)).toEqual(['C5', 'C5', 'C5']);
     expect(notBelieved.map(({ rule }) => rule)).toEqual(['C5']);
+  });
+
+  test('[C5, G7, G23] of a pod and name of which one is listed twice nothing goes, since it cannot be counted', () => {
+    const given = { trigger: 'container-died', diedContainerIds: ['died'] } as const;
+    const settings = { minimumContainerTTLMs: MINUTE };
+    const containers = [
+      dead('newest', 'a', 0.5),
+      dead('died', 'a', 2),
+      dead('created', 'a', 3, { state: 'created', finishedAtNs: null }),
+      dead('other', 'b', 2),
+      dead('of-other', 'b', 3),
+    ];
+    expect(removed(containers, given, settings)).toEqual(['died', 'of-other']);
+    expect(removed([dead('newest', 'a', 0.5), ...containers], given, settings)).toEqual(['of-other']);
   });
 
   test('[C5, G8, G9] while an id is listed twice the limit of the node is not applied', () => {
