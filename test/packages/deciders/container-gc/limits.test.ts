@@ -170,8 +170,8 @@ describe('what is selected and does not go', () => {
   });
 
   test('[C5, G7, G23] of a pod and name of which one is listed twice nothing goes, since it cannot be counted', () => {
-    const given = { trigger: 'container-died', diedContainerIds: ['died'] } as const;
-    const settings = { minimumContainerTTLMs: MINUTE };
+    const given = { trigger: 'container-died' as const, diedContainerIds: ['died'] };
+    const settings = { minimumContainerTTLMs: MINUTE, minimumCreatedContainerAgeMs: 0 };
     const containers = [
       dead('newest', 'a', 0.5),
       dead('died', 'a', 2),
