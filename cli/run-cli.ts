@@ -105,8 +105,8 @@ const overviewHelp = (): string =>
   [
     'Usage: fleetgc <verb> [options]',
     '',
-    'Removes images, dead containers, sandboxes and pod logs that nobody needs from the nodes of a fleet,',
-    'and objects that nobody needs from Kubernetes clusters.',
+    'Removes unused images, dead containers, pod sandboxes and pod logs from the nodes of a fleet,',
+    'and orphaned or expired objects from Kubernetes clusters.',
     'Nothing is removed without a policy that says "mode: enforce".',
     ...VERB_GROUPS.flatMap(({ heading, verbs }) => ['', heading, ...table(verbs)]),
     '',

@@ -64,7 +64,7 @@ export const VERB_GROUPS = [
     verbs: [
       task(
         'cluster run',
-        'Collect the objects of one cluster that nobody needs, without Kafka',
+        'Collect orphaned and expired objects of one cluster, without Kafka',
         clusterRun('runVerb'),
       ),
       task(
@@ -103,7 +103,7 @@ export const VERB_GROUPS = [
     heading: 'What is held in Kubernetes clusters, and what went:',
     verbs: [
       task('held', 'List what is held, by which rule, and what approves it', held('heldVerb')),
-      task('approve', 'Let go what is held, as wide as it is now', held('approveVerb')),
+      task('approve', 'Approve held objects for removal, within the limits shown', held('approveVerb')),
       task('undo', 'Print what creates deleted objects again; changes nothing', held('undoVerb')),
     ],
   },
@@ -241,7 +241,7 @@ export const VERB_GROUPS = [
       task('keys publish', 'Bring what a root signed offline to the event log', keys('publishVerb')),
       task('keys list', 'List the keys that the roots vouch for', keys('listVerb')),
       task('keys check', 'Check roots, keys, and when they end', keys('checkVerb')),
-      task('keys verify', 'Say of events that somebody brings who signed them', keys('verifyVerb')),
+      task('keys verify', 'Verify who signed the given events', keys('verifyVerb')),
     ],
   },
   {
@@ -366,7 +366,7 @@ export type VerbFamily = VerbName extends infer Name
   : never;
 
 export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
-  cluster: 'Collect the objects of Kubernetes clusters that nobody needs',
+  cluster: 'Collect orphaned and expired objects of Kubernetes clusters',
   topics: 'Create and check the topics, and who may use them',
   policy: 'Check, apply and look at policies',
   keys: 'Make, certify, revoke and list keys',

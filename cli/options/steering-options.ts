@@ -15,7 +15,7 @@ export const doingOptions = {
   reason: withMeta(WrittenText.prefault(''), {
     commandLineOnly: true,
     placeholder: 'TEXT',
-    description: 'Why, for whoever looks at it later.',
+    description: 'Reason, for the audit trail.',
   }),
   by: withMeta(WrittenText.optional(), {
     commandLineOnly: true,

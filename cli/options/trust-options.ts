@@ -278,7 +278,7 @@ async function signingTrust(
 }
 
 /**
- * To look at a file costs nothing; a command may ask somebody far away.
+ * Reading a file is cheap; a command may call a remote service.
  * @limit Periods in which a process reads its key again, from a file and from a command.
  */
 const READ_AGAIN_MS: Readonly<Record<PrivateKeySource['kind'], number>> = { file: 10_000, command: 300_000 };

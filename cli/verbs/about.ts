@@ -10,7 +10,7 @@ import { defineVerb, type Verb } from '../framework/verb.ts';
 
 export const versionVerb = defineVerb({
   help: [
-    'One line, which is that of "fleetgc --version". With -o json also the platform, and each decider of this release with the SHA-256 of its frozen bundle: two programs with the same hashes decide alike. The commit is missing where it is not known: it is known to a program that was built of sources that nobody had changed.',
+    'Prints one line, as "fleetgc --version" does. With -o json it also prints the platform, and for each decider of this release the SHA-256 of its frozen bundle: programs with the same hashes make the same decisions. The commit is present only if the program was built from unmodified sources.',
   ],
   examples: ['fleetgc version', 'fleetgc version -o json'],
   options: z.object(outputOptions),

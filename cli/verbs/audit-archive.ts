@@ -109,7 +109,7 @@ async function runOnce({ to, output, ...options }: ArchiveOptions, context: Verb
   const onProgress = readingProgress(progress);
   const signer = await archiveSigner(options, { log, now: Date.now, ids: randomTraceIds }, signal);
   const run = await archiveTo({ log, place, now: Date.now, newId: randomUUID, onProgress, signer }, signal);
-  // Whoever was stopped before anything was archived does not know whether there was anything.
+  // A run that was interrupted before it archived anything cannot say whether there was anything to archive.
   if (!signal.aborted || run.records > 0) await write(runText(run, output));
   if (signal.aborted)
     throw new FleetGcError(
@@ -144,7 +144,7 @@ const runText = (run: ArchiveRun, output: ArchiveOptions['output']): string =>
     ? `${jsonLine(runValue(run))}\n`
     : formatResult(output, { value: runValue(run), lines: runLines(run) });
 
-/** Throws `KEY_UNUSABLE`: what is archived is there, and nobody vouches for it. */
+/** Throws `KEY_UNUSABLE`: the records are archived, but not signed. */
 function requireSigned({ signed }: ArchiveRun): void {
   if (signed?.kind !== 'failed') return;
   throw new FleetGcError('KEY_UNUSABLE', `archived, but the archive could not be signed: ${signed.why}`);
@@ -164,7 +164,7 @@ const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal
 
 export const checkVerb = defineVerb({
   help: [
-    'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Whoever may write to the archive can forge a new chain, or cut off its end: only a head that was noted elsewhere reveals that.',
+    'Reads every file of the archive and compares it with the manifest, whose lines are chained by their hashes. Anyone with write access to the archive can forge a new chain or truncate it. Only a head that is kept elsewhere reveals that.',
     'Exit codes: 0 unchanged, 1 a deviation, 2 wrong options.',
   ],
   examples: [

@@ -195,7 +195,7 @@ export function watchRenewedKey(metrics: Metrics, renewed: RenewedKey, keys: Pic
   ]);
   metrics.gauge(
     'signing_key_pending',
-    'Whether another key is to sign and cannot: nobody vouches for it, or it cannot be read.',
+    'Whether another key should sign and cannot, because it is not certified or cannot be read.',
     [],
     () => [[{}, Number(renewed.pending() !== null)]],
   );

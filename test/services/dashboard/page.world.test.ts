@@ -348,7 +348,7 @@ test('an operator pauses with the keyboard, decision services stop, and audit sa
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.keyboard.press('Enter');
-  await page.getByLabel('Why, for whoever looks at it later').fill('the registry is down');
+  await page.getByLabel('Reason, for the audit trail').fill('the registry is down');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.getByText('paused: all nodes').waitFor();

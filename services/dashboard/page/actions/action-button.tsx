@@ -108,9 +108,7 @@ function Question<Name extends DashboardActionName>({
     <form onSubmit={submit}>
       {children}
       <label>
-        {isNeeded
-          ? 'Why, for whoever looks at it later'
-          : 'Why, for whoever looks at it later (may stay empty)'}
+        {isNeeded ? 'Reason, for the audit trail' : 'Reason, for the audit trail (optional)'}
         <textarea
           value={reason}
           required={isNeeded}

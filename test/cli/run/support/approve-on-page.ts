@@ -24,7 +24,7 @@ export async function approveOnPage(logPath: string, cluster: string, { name, ui
     await row.getByRole('button', { name: /^Approve/ }).click();
     expect(await violations(page)).toEqual([]);
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Why, for whoever looks at it later').fill(`${name} is not needed`);
+    await dialog.getByLabel('Reason, for the audit trail').fill(`${name} is not needed`);
     await dialog.getByRole('button', { name: 'Approve' }).click();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: /^Withdraw/ }).waitFor();
